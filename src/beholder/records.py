@@ -182,7 +182,14 @@ class ResultTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """A whole protocol file, checked and resolved."""
+    """A whole protocol file, checked and resolved.
+
+    Attributes:
+        rationale: The reply's key for the judge's words.
+        absent: What an absent submission is worth: the formula's minimum (`zero`), or left out (`exclude`).
+        group_by: Columns that the prompt uses and that are labels all the same.
+        source: The file it came from, for messages.
+    """
 
     id: str
     title: str
@@ -196,8 +203,9 @@ class Protocol:
     absent: Literal["zero", "exclude"]
     criteria: tuple[Criterion, ...]
     score: Formula
-    table: ResultTable | None
     source: str
+    group_by: tuple[str, ...] = ()
+    table: ResultTable | None = None
 
 
 # --- what came in -------------------------------------------------------------------------------
