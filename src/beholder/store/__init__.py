@@ -1,0 +1,16 @@
+"""The out-dir: lock, manifest, ledger, evidence files. While a run goes on, nobody else writes there."""
+
+from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall
+from beholder.store.names import task_folder
+from beholder.store.outdir import OutDir, read_json, read_rows
+
+__all__ = [
+    "Attempt",
+    "CallKey",
+    "Ledger",
+    "OutDir",
+    "StoredCall",
+    "read_json",
+    "read_rows",
+    "task_folder",
+]

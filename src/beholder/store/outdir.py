@@ -1,0 +1,171 @@
+"""One out-dir: who may write there, what it is pinned to, and where each file lies."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from beholder.errors import StoreError
+from beholder.store.ledger import Ledger
+from beholder.store.lock import FolderLock
+from beholder.store.names import task_folder
+
+EVIDENCE_FILE = "prepared_output_evidence.json"
+
+
+class OutDir:
+    """An out-dir, held exclusively until `close`.
+
+    Args:
+        path: Made if it is absent.
+        pins: What must stay the same for stored replies to be of use: the question and the judge. Kept in
+            `manifest.json`, and compared with what stands there already.
+        force: Archive what is there (`archive/<time>/`) and begin anew.
+
+    Raises:
+        StoreError: Another run holds it, it is pinned to other inputs, or it is damaged.
+    """
+
+    def __init__(self, path: Path, pins: Mapping[str, Any], *, force: bool = False) -> None:
+        self.path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror or error}", concerns=str(path)) from None
+        self._lock = FolderLock(path)
+        try:
+            if force:
+                _archive(path)
+            self._check_pins(pins)
+            self.ledger = Ledger(path / "ledger.sqlite")
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _check_pins(self, pins: Mapping[str, Any]) -> None:
+        there = read_json(self.path / "manifest.json")
+        if there is None:
+            return
+        differing = [name for name, value in pins.items() if there.get("pins", {}).get(name) != value]
+        if not differing:
+            return
+        listed = "".join(
+            f"\n  - {name}: there {there.get('pins', {}).get(name)!r}, now {pins[name]!r}"
+            for name in differing
+        )
+        raise StoreError(
+            f"{self.path}: its replies answer another question or come from another judge:{listed}\n"
+            "Use another --out-dir, or --force to archive what is there and begin anew",
+            slug="pinned",
+            concerns=str(self.path),
+        )
+
+    def folder(self, task_id: str, judge_name: str) -> Path:
+        """Where a task's evidence, prompt and replies lie."""
+        return self.path / task_folder(task_id) / judge_name
+
+    def read_evidence(self, task_id: str, judge_name: str) -> dict[str, Any] | None:
+        """The stored evidence record of a task, or None."""
+        return read_json(self.folder(task_id, judge_name) / EVIDENCE_FILE)
+
+    def write_evidence(
+        self, task_id: str, judge_name: str, record: Mapping[str, Any], images: Mapping[str, bytes]
+    ) -> None:
+        """Store images, then the record that names them; what an earlier record named is removed."""
+        folder = self.folder(task_id, judge_name)
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("image-*"):
+            if old.name not in images:
+                old.unlink()
+        for name, data in images.items():
+            write_bytes(folder / name, data)
+        write_json(folder / EVIDENCE_FILE, record)
+
+    def write_text(self, task_id: str, judge_name: str, name: str, text: str) -> None:
+        """Store a prompt or a reply for people to read, unless the same text is there already."""
+        path = self.folder(task_id, judge_name) / name
+        data = text.encode("utf-8", "replace")
+        if not path.is_file() or path.read_bytes() != data:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_bytes(path, data)
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Write a JSON file of the out-dir, whole or not at all."""
+        write_json(self.path / name, value)
+
+    def write_rows(self, rows: Iterable[str]) -> None:
+        """Write `judge_results.jsonl` from rows that are JSON already, whole or not at all."""
+        _replace(self.path / "judge_results.jsonl", (f"{row}\n".encode() for row in rows))
+
+    def close(self) -> None:
+        """Finish writing and let others in."""
+        self.ledger.close()
+        self._lock.release()
+
+
+def read_json(path: Path) -> dict[str, Any] | None:
+    """A JSON object from a file, or None if there is no file or it was cut short."""
+    try:
+        value = json.loads(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def read_rows(out_dir: Path) -> Iterator[dict[str, Any]]:
+    """Rows of `judge_results.jsonl`; a torn last line counts as absent."""
+    path = out_dir / "judge_results.jsonl"
+    if not path.is_file():
+        raise StoreError(
+            f"{out_dir}: no judge_results.jsonl; is it an out-dir of judge-run?", slug="no_results"
+        )
+    with path.open(encoding="utf-8") as file:
+        for line in file:
+            try:
+                yield json.loads(line)
+            except ValueError:
+                if line.endswith("\n"):
+                    raise StoreError(
+                        f"{path}: a line is no JSON; run judge-run again to rebuild it"
+                    ) from None
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Strict JSON, readable, whole or not at all."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False, default=str)
+    _replace(path, [text.encode("utf-8", "replace") + b"\n"])
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """A file, whole or not at all."""
+    _replace(path, [data])
+
+
+def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+    """Write beside, then rename over: a reader or a crash never sees half a file."""
+    partial = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
+    try:
+        with partial.open("wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+        partial.replace(path)
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise StoreError(f"{path}: {error.strerror or error}", slug="disk", concerns=str(path)) from None
+
+
+def _archive(path: Path) -> None:
+    """Move what is in an out-dir below `archive/`, so that nothing of it is mixed with what comes."""
+    content = [entry for entry in path.iterdir() if entry.name not in {"archive", ".lock"}]
+    if not content:
+        return
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    target = path / "archive" / stamp
+    target.mkdir(parents=True)
+    for entry in content:
+        shutil.move(entry, target / entry.name)

@@ -1,0 +1,151 @@
+"""A run directory -> one `Submission` per task, every file pinned by digest.
+
+    run directory    R/<task_id>/response.txt, R/<task_id>/artifacts/**
+    flat directory   R/<task_id>.<ext>
+
+A name on disk matches an id if they are equal, equal after Unicode composition (macOS decomposes names),
+or if the name is the id percent-encoded, which is how an id that is no file name is stored.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+from beholder.errors import TaskError
+from beholder.records import Artifact, Submission, Task
+
+MAX_ARTIFACT_BYTES = 512 * 2**20
+MAX_ARTIFACTS = 5000
+MAX_RESPONSE_BYTES = 8 * 2**20
+
+
+class RunDirectory:
+    """One model's submissions. The folder is listed once; files are read when a task is opened.
+
+    Args:
+        path: The folder.
+        model: The name it is reported under.
+
+    Raises:
+        TaskError: There is no such folder.
+    """
+
+    def __init__(self, path: str | Path, model: str) -> None:
+        self.path = Path(path).resolve()
+        self.model = model
+        self._folders: dict[str, Path] = {}
+        self._files: dict[str, list[Path]] = {}
+        try:
+            entries = sorted(os.scandir(self.path), key=lambda entry: entry.name)
+        except OSError as error:
+            reason = error.strerror or "cannot be read"
+            raise TaskError(f"run directory {path}: {reason}", concerns=str(path)) from None
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            name = unicodedata.normalize("NFC", entry.name)
+            if entry.is_dir(follow_symlinks=True):
+                self._folders[name] = Path(entry.path)
+            else:
+                stem, dot, _ = name.rpartition(".")
+                self._files.setdefault(stem if dot else name, []).append(Path(entry.path))
+
+    def open(self, task: Task) -> Submission:
+        """The submission for a task; without artifacts and response if there is none."""
+        for name in (unicodedata.normalize("NFC", task.id), quote(task.id, safe="")):
+            if name in self._folders:
+                return self._open_folder(task, self._folders[name])
+            if name in self._files:
+                artifacts = tuple(_artifact(path, path.name, self.path) for path in self._files[name])
+                return Submission(
+                    task_id=task.id, model=self.model, root=self.path, artifacts=artifacts, response=None
+                )
+        return Submission(task_id=task.id, model=self.model, root=None)
+
+    def _open_folder(self, task: Task, folder: Path) -> Submission:
+        root = folder / "artifacts"
+        if not _inside(folder, self.path) or (root.is_symlink() and not _inside(root, folder)):
+            broken = Artifact(
+                name="artifacts",
+                path=root,
+                sha256="",
+                size_bytes=0,
+                problem="unsafe_path",
+                problem_detail="the folder is a link that leads out of the run directory",
+            )
+            return Submission(task_id=task.id, model=self.model, root=None, artifacts=(broken,))
+        artifacts = []
+        if root.is_dir():
+            artifacts = [_artifact(path, path.relative_to(root).as_posix(), root) for path in _walk(root)]
+        return Submission(
+            task_id=task.id,
+            model=self.model,
+            root=root,
+            artifacts=tuple(artifacts),
+            response=_response(folder / "response.txt", folder),
+        )
+
+
+def _walk(root: Path) -> Iterator[Path]:
+    """Files below a folder in name order; links to folders are not followed."""
+    count = 0
+    for folder, names, files in os.walk(root, followlinks=False):
+        names.sort()
+        links = [name for name in names if (Path(folder) / name).is_symlink()]
+        for name in sorted([*files, *links]):
+            count += 1
+            if count > MAX_ARTIFACTS:
+                return
+            yield Path(folder) / name
+
+
+def _artifact(path: Path, name: str, root: Path) -> Artifact:
+    """A file with its digest, or with the problem that forbids to use it."""
+
+    def unusable(problem: str, detail: str, size: int = 0) -> Artifact:
+        return Artifact(
+            name=name, path=path, sha256="", size_bytes=size, problem=problem, problem_detail=detail
+        )
+
+    try:
+        if path.is_symlink() and not _inside(path, root):
+            return unusable("unsafe_path", "a link that leads out of the submission's folder")
+        resolved = path.resolve(strict=True) if path.is_symlink() else path
+        # O_NONBLOCK: opening a FIFO without a writer would wait for ever.
+        descriptor = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return unusable("missing", "a link to nothing")
+    except OSError as error:
+        kind = "unsafe_path" if not path.is_file() else "unreadable"
+        return unusable(kind, error.strerror or "cannot be opened")
+    with os.fdopen(descriptor, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            return unusable("unsafe_path", "no regular file")
+        if status.st_size > MAX_ARTIFACT_BYTES:
+            limit = MAX_ARTIFACT_BYTES // 2**20
+            return unusable("too_large", f"{status.st_size} bytes; the limit is {limit} MiB", status.st_size)
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Artifact(name=name, path=resolved, sha256=digest, size_bytes=status.st_size)
+
+
+def _response(path: Path, folder: Path) -> str | None:
+    """The response text; bytes that are no UTF-8 are shown as replacement characters."""
+    if not path.is_file() or not _inside(path, folder):
+        return None
+    with path.open("rb") as file:
+        return file.read(MAX_RESPONSE_BYTES).decode("utf-8-sig", "replace")
+
+
+def _inside(path: Path, root: Path) -> bool:
+    """Whether a path, its links followed, lies below a folder."""
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):  # a loop of links
+        return False
