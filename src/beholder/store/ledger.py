@@ -232,8 +232,8 @@ class Ledger:
         """Sums over the attempts of this run, or of all runs in this out-dir."""
         rows = self._reader.execute(
             "SELECT state, number, input_tokens, output_tokens, cost_usd, possibly_billed FROM attempts"
-            + (" WHERE run = ?" if this_run else ""),
-            (self.run,) if this_run else (),
+            " WHERE run >= ?",
+            (self.run if this_run else 0,),
         )
         sums = Totals()
         for state, number, tokens_in, tokens_out, cost, possibly_billed in rows:
@@ -283,7 +283,8 @@ class Ledger:
                 db.execute("BEGIN IMMEDIATE")
                 results = [work(db) for work, _ in jobs]
                 db.execute("COMMIT")
-            except sqlite3.Error as error:
+            except (sqlite3.Error, UnicodeError, OverflowError) as error:
+                # The last two: metadata that SQLite cannot hold. A dead thread would hang the run.
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 for _, future in jobs:
@@ -322,8 +323,8 @@ def _intend(
 def _replied(db: sqlite3.Connection, attempt: Attempt, reply: Reply) -> None:
     db.execute(
         "UPDATE attempts SET state = 'replied', ended = ?, reply = ?, stop_reason = ?, served_model = ?,"
-        " request_id = ?, input_tokens = ?, output_tokens = ?, cached_input_tokens = ?, cost_usd = ?, sent = ?"
-        " WHERE id = ?",
+        " request_id = ?, input_tokens = ?, output_tokens = ?, cached_input_tokens = ?, cost_usd = ?,"
+        " sent = ? WHERE id = ?",
         (
             time.time(),
             _blob(reply.text),
@@ -367,7 +368,7 @@ def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", "surrogatepass")
 
 
-def _store_error(path: Path, error: sqlite3.Error) -> StoreError:
+def _store_error(path: Path, error: Exception) -> StoreError:
     message = str(error)
     if "full" in message or "disk I/O" in message:
         return StoreError(

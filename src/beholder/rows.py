@@ -1,0 +1,213 @@
+"""A row of `judge_results.jsonl`: made of a task, its evidence, its replies and the formula, nothing else.
+
+No time, attempt or cost enters a row, so that a resumed run, an undisturbed one and a rebuilt one write the
+same bytes.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from beholder.records import Evidence, JudgeSpec, Protocol, Reply, Submission, Task, Verdict
+from beholder.scoring import RepeatScore, TaskScore, number, reduce_repeats, score_range, value_number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatResult:
+    """One repeat as it ended: scored (`verdict` and `score`), or not (`reason` and `detail`)."""
+
+    repeat: int
+    reply: Reply | None
+    reply_sha256: str | None
+    verdict: Verdict | None = None
+    score: RepeatScore | None = None
+    reason: str | None = None
+    detail: str = ""
+    flags: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pins:
+    """The hashes that stand in every row."""
+
+    question_sha256: str
+    formula_sha256: str
+
+
+def build_row(
+    *,
+    task: Task,
+    submission: Submission,
+    evidence: Evidence,
+    evidence_sha256: str,
+    folder: str,
+    protocol: Protocol,
+    pins: Pins,
+    judge: JudgeSpec,
+    prompt_sha256: str | None,
+    repeats: Sequence[RepeatResult],
+    n_requested: int,
+) -> dict[str, Any]:
+    """The row of a task, JSON-ready, with the fields of the contract in its order.
+
+    Args:
+        folder: The task's folder below the out-dir, POSIX; image paths are given below the out-dir too.
+        repeats: One for each repeat asked for; empty where there was nothing to judge.
+        n_requested: Repeats that the run asks for.
+    """
+    reduced = reduce_repeats(
+        [repeat.score for repeat in repeats], protocol.repeats, protocol.score, n_requested=n_requested
+    )
+    outcome, reason, main = _outcome(evidence, protocol, repeats, reduced)
+    passed = reduced.passed
+    if outcome == "absent":
+        passed = None if main is None or protocol.score.pass_at is None else False
+    served = sorted({r.reply.served_model for r in repeats if r.reply and r.reply.served_model})
+    counted = outcome == "scored"
+    return {
+        "task_id": task.id,
+        "model": submission.model,
+        "protocol": protocol.id,
+        "question_sha256": pins.question_sha256,
+        "evidence_sha256": evidence_sha256,
+        "formula_sha256": pins.formula_sha256,
+        "judge": {"model": judge.model, "served": served, "scripted": judge.scripted},
+        "route": evidence.route,
+        "outcome": outcome,
+        "reason": reason,
+        "main_score": number(main),
+        "main_score_error": _error(outcome, reason, evidence, repeats),
+        "pass": passed,
+        "scores": {key: number(value) for key, value in reduced.scores.items()} if counted else {},
+        "derived": {key: number(value) for key, value in reduced.derived.items()} if counted else {},
+        "n_scored": reduced.n_scored,
+        "n_requested": n_requested,
+        "repeats": [_repeat_row(repeat, prompt_sha256) for repeat in repeats],
+        "evidence": _evidence_row(evidence, folder),
+        "rules": [],
+        "flags": _flags(reduced, repeats),
+        "labels": dict(task.labels),
+        "folder": folder,
+    }
+
+
+def rationale_of(row: Mapping[str, Any]) -> str:
+    """The rationale of the scored repeat nearest the mean, the first on a tie; empty without one."""
+    scored = [repeat for repeat in row["repeats"] if repeat["outcome"] == "scored"]
+    if not scored:
+        return ""
+    mean = Fraction(sum(Fraction(repeat["derived"]["main"]) for repeat in scored), len(scored))
+    nearest = min(scored, key=lambda repeat: abs(Fraction(repeat["derived"]["main"]) - mean))
+    return str(nearest["rationale"])
+
+
+def _outcome(
+    evidence: Evidence, protocol: Protocol, repeats: Sequence[RepeatResult], reduced: TaskScore
+) -> tuple[str, str | None, Fraction | None]:
+    """(outcome, reason, main score) by the contract's table of failures."""
+    if evidence.status == "absent":
+        worth = score_range(protocol.score, protocol.criteria)[0] if protocol.absent == "zero" else None
+        return "absent", evidence.reason, worth
+    if evidence.status == "unscored":
+        return "unscored", evidence.reason, None
+    if reduced.main is not None:
+        return "scored", None, reduced.main
+    if reduced.reason is not None:
+        return "unscored", reduced.reason, None
+    reasons = Counter(repeat.reason for repeat in repeats if repeat.reason)
+    # The most frequent cause; the first one where several are as frequent.
+    return "unscored", (reasons.most_common(1)[0][0] if reasons else "cancelled"), None
+
+
+def _error(
+    outcome: str, reason: str | None, evidence: Evidence, repeats: Sequence[RepeatResult]
+) -> str | None:
+    """Why there is no judged score, in words."""
+    if outcome == "scored":
+        return None
+    detail = evidence.detail
+    if evidence.status == "ok":
+        detail = next((r.detail for r in repeats if r.reason == reason and r.detail), "")
+    return f"{reason}: {detail}" if detail else reason
+
+
+def _repeat_row(result: RepeatResult, prompt_sha256: str | None) -> dict[str, Any]:
+    score = result.score
+    flags = {*result.flags, *(score.flags if score else ())}
+    return {
+        "repeat": result.repeat,
+        "outcome": "scored" if score else "unscored",
+        "reason": result.reason,
+        "scores": {key: value_number(value) for key, value in score.scores.items()} if score else {},
+        "derived": {key: number(value) for key, value in score.derived.items()} if score else {},
+        "pass": score.passed if score else None,
+        "rationale": encodable(result.verdict.rationale) if result.verdict else "",
+        "flags": sorted(flags),
+        "repairs": list(result.repairs),
+        "reply_sha256": result.reply_sha256,
+        "stop_reason": result.reply.stop_reason if result.reply else None,
+        "prompt_sha256": prompt_sha256,
+        "detail": encodable(result.detail),
+    }
+
+
+def _evidence_row(evidence: Evidence, folder: str) -> dict[str, Any]:
+    hidden = [item for item in evidence.artifacts if item.status == "not_shown"]
+    return {
+        "status": evidence.status,
+        "artifacts": [
+            {
+                "name": encodable(item.name),
+                "sha256": item.sha256,
+                "size_bytes": item.size_bytes,
+                "kind": item.kind,
+                "status": item.status,
+                "reason": item.reason,
+                "detail": encodable(item.detail),
+            }
+            for item in evidence.artifacts
+        ],
+        "images": [
+            {
+                "path": f"{folder}/{picture.path}",
+                "sha256": picture.sha256,
+                "width_px": picture.width_px,
+                "height_px": picture.height_px,
+                "source": encodable(picture.source),
+                "page": picture.page,
+                "part": picture.part,
+                "parts": picture.parts,
+            }
+            for picture in evidence.pictures
+        ],
+        "not_shown": [
+            {"name": encodable(item.name), "reason": item.reason, "detail": encodable(item.detail)}
+            for item in hidden
+        ],
+        "warnings": [
+            {"code": item.code, "detail": encodable(item.detail), "source": encodable(item.source)}
+            for item in evidence.warnings
+        ],
+    }
+
+
+def _flags(reduced: TaskScore, repeats: Sequence[RepeatResult]) -> list[str]:
+    """Flags over repeats, and those of any repeat."""
+    flags = set(reduced.flags)
+    for repeat in repeats:
+        flags.update(repeat.flags)
+        if repeat.score:
+            flags.update(repeat.score.flags)
+    if len({r.reply.served_model for r in repeats if r.reply and r.reply.served_model}) > 1:
+        flags.add("served_models_differ")
+    return sorted(flags)
+
+
+def encodable(text: str) -> str:
+    """Text with lone surrogates replaced, so that it can be written as UTF-8."""
+    return text.encode("utf-8", "replace").decode("utf-8")
