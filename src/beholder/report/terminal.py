@@ -1,0 +1,78 @@
+"""Summaries -> the table at the end of a run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from beholder.report import numbers, words
+from beholder.report.items import Note, Scale
+from beholder.report.load import Json
+from beholder.report.view import Figures, figures_of
+
+# A folder's name may hold escape sequences that would drive the reader's terminal.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def results_table(summaries: Mapping[str, Json], *, plain: bool = False) -> Table:
+    """One line per model, best mean first.
+
+    Args:
+        summaries: By the model's name.
+        plain: For a pipe or a log: no colour, no lines.
+    """
+    passing = any(summary.get("pass_at") is not None for summary in summaries.values())
+    table = Table(
+        box=None if plain else box.SIMPLE_HEAD,
+        header_style="" if plain else "bold",
+        pad_edge=False,
+        title=words.SCRIPTED if any(summary.get("scripted") for summary in summaries.values()) else None,
+        title_style="" if plain else "bold yellow",
+        title_justify="left",
+    )
+    table.add_column("Model", overflow="fold")
+    table.add_column("Mean [95% interval]", justify="right")
+    table.add_column("Coverage", justify="right")
+    if passing:
+        table.add_column("Passed", justify="right")
+    table.add_column("Absent", overflow="fold")
+    table.add_column("Unscored", overflow="fold")
+    table.add_column("Cost", justify="right")
+    for name, summary in sorted(summaries.items(), key=_rank):
+        figures = figures_of(summary, _scale(summary))
+        cells = [visible(name), _mean(figures), f"{figures.coverage} ({figures.judged}/{figures.planned})"]
+        cells += [figures.pass_rate] * passing
+        cells += [_reasons(figures.absent), _reasons(figures.unscored)]
+        cells.append(numbers.money(summary.get("cost_usd")))
+        # `Text`, not `str`: a name such as `[red]` is no markup.
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def visible(text: str) -> str:
+    """`text` with control characters and direction overrides written out, so that they do nothing."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def _rank(pair: tuple[str, Json]) -> tuple[bool, float, str]:
+    name, summary = pair
+    mean = summary.get("mean")
+    return (mean is None, -(mean or 0), name)
+
+
+def _scale(summary: Json) -> Scale:
+    ends = summary.get("score_range")
+    return Scale(ends=tuple(ends) if ends else None, pass_at=summary.get("pass_at"), criteria={})
+
+
+def _mean(figures: Figures) -> str:
+    interval = "" if figures.interval == numbers.DASH else f" {figures.interval}"
+    return f"{figures.mean}{interval}"
+
+
+def _reasons(pairs: tuple[tuple[Note, int], ...]) -> str:
+    return ", ".join(f"{n} {note.code}" for note, n in pairs) or "0"

@@ -1,0 +1,99 @@
+"""Codes of rows and evidence in plain words. A code without an entry is shown as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+SCRIPTED = "Scripted replies: made up, not judged by a model."
+
+STATES: Mapping[str, str] = {
+    "passed": "Passed",
+    "failed": "Failed",
+    "scored": "Scored",
+    "absent": "Absent",
+    "unscored": "Unscored",
+}
+"""What an item may be; `scored` where the protocol has no pass mark."""
+
+REASONS: Mapping[str, str] = {
+    # absent: the submission's own fault
+    "missing": "no file was submitted",
+    "empty": "it is empty",
+    "corrupt": "the file is damaged",
+    "encrypted": "the file needs a password",
+    "wrong_type": "the content is not what the suffix says",
+    "too_large": "the file is too large to open safely",
+    "unsafe_path": "the path leads out of the submission's folder",
+    "unrenderable": "the page could not be captured, twice",
+    "unsupported": "no file of a kind this protocol looks at",
+    # unscored: ours
+    "missing_tool": "a program needed to show it is not installed",
+    "render_failed": "the renderer failed, on a known good page too",
+    "blocked_resources": "the page asks for an outside host, and the network was off",
+    "evidence_too_large": "it cannot be made to fit the judge's limits",
+    # unscored: the call
+    "rate_limited": "the judge was rate limited",
+    "timeout": "the judge did not answer in time",
+    "rejected": "the judge rejected the request",
+    "unavailable": "the judge was not available",
+    "budget": "the budget was used up",
+    "cancelled": "the run was stopped",
+    # unscored: the reply
+    "invalid_json": "the reply is not valid JSON",
+    "missing_key": "the reply leaves out a criterion",
+    "out_of_range": "a number is outside its scale",
+    "ambiguous": "the reply holds more than one verdict",
+    "refused": "the judge refused",
+    "truncated": "the reply was cut off",
+    "no_majority": "no answer had a majority of the repeats",
+    # not shown
+    "excluded": "left out by the protocol's exclusions",
+    "not_selected": "another file of the submission was shown",
+}
+
+WARNINGS: Mapping[str, str] = {
+    "blank_capture": "the picture is blank",
+    "page_not_settled": "the page had not settled when it was captured",
+    "script_error": "a script on the page failed",
+    "external_resource_failed": "something the page asked for did not load",
+    "blocked_resource": "an outside host was blocked",
+    "downscaled": "the picture was made smaller to fit the judge",
+    "partial_repeats": "some tasks rest on fewer repeats than asked for",
+    "mixed_served_models": "the judge was served by more than one model version",
+    "sandbox_off": "pages were rendered without the browser's sandbox",
+    "evidence_warnings": "some evidence was shown with defects",
+}
+
+FLAGS: Mapping[str, str] = {
+    "repaired": "the reply had to be mended to be read",
+    "total_mismatch": "the judge's own total differs from the recomputed one",
+    "pass_mismatch": "the judge's own verdict differs from the recomputed one",
+    "extra_keys": "the reply holds more than was asked for",
+    "truncated_after_criteria": "the reply was cut off after the last criterion",
+    "judge_claims_no_evidence": "the judge says that it saw nothing",
+    "template_echo": "the reply repeats the question's own example",
+    "partial_coverage": "not every repeat was scored",
+    "repeats_disagree": "the repeats disagree on passing",
+}
+
+
+def reason(code: str | None) -> str:
+    """A reason in words, or the code itself; empty without one."""
+    if not code:
+        return ""
+    return REASONS.get(code, code)
+
+
+def budget_or(code: str | None) -> str:
+    """As `reason`, for what was not shown: there `budget` is that of the evidence, not of money."""
+    return "beyond the number of pictures, pages or characters shown" if code == "budget" else reason(code)
+
+
+def warning(code: str) -> str:
+    """A warning in words, or the code itself."""
+    return WARNINGS.get(code, code)
+
+
+def flag(code: str) -> str:
+    """A flag in words, or the code itself."""
+    return FLAGS.get(code, code)

@@ -1,0 +1,51 @@
+"""The two report files of an out-dir, written so that a reader never sees half of one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from beholder.report.html import render_html
+from beholder.report.load import load_run, read_optional
+from beholder.report.markdown import render_markdown
+from beholder.report.view import ReportView, build_view
+
+HTML_NAME = "report.html"
+MARKDOWN_NAME = "REPORT_EVALUATION.md"
+
+
+def write_reports(out_dir: Path) -> list[Path]:
+    """`report.html` and `REPORT_EVALUATION.md` of one model's out-dir.
+
+    Raises:
+        StoreError: The out-dir's rows or summary are missing or damaged.
+    """
+    return _write(build_view([load_run(out_dir)]), out_dir)
+
+
+def write_joint_reports(out_dir: Path, models: Mapping[str, Path]) -> list[Path]:
+    """One report over several models, in `out_dir`; its `judge_summary.json` is the joint one.
+
+    Args:
+        out_dir: Where the report goes.
+        models: Out-dir by the model's name in the report. Pictures are linked where they lie.
+
+    Raises:
+        StoreError: An out-dir's rows or summary are missing or damaged.
+    """
+    runs = [load_run(path, name=name, report_dir=out_dir) for name, path in models.items()]
+    return _write(build_view(runs, joint=read_optional(out_dir / "judge_summary.json")), out_dir)
+
+
+def _write(view: ReportView, out_dir: Path) -> list[Path]:
+    texts = {HTML_NAME: render_html(view), MARKDOWN_NAME: render_markdown(view)}
+    return [_replace(out_dir / name, text) for name, text in texts.items()]
+
+
+def _replace(path: Path, text: str) -> Path:
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    # Half a surrogate pair, which a JSON file may hold, becomes a visible `\ud800` instead of an error.
+    part.write_bytes(text.encode("utf-8", errors="backslashreplace"))
+    part.replace(path)
+    return path
