@@ -5,21 +5,23 @@ from __future__ import annotations
 import hashlib
 import tomllib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from beholder.errors import ProtocolError
 from beholder.protocols.formula import problems_of, resolve_formula
-from beholder.protocols.schema import ProtocolFile
+from beholder.protocols.schema import FileCriterion, FileNode, ProtocolFile
 from beholder.protocols.template import BUILT_IN_PLACEHOLDERS, compose_template, unfilled_placeholders
-from beholder.records import Criterion, Prompt, Protocol, ScoreNode
+from beholder.records import Criterion, Formula, Prompt, Protocol, ScoreNode
 
+_CRITERIA: TypeAdapter[tuple[Criterion, ...]] = TypeAdapter(tuple[FileCriterion, ...])
+_SCORE: TypeAdapter[dict[str, ScoreNode | Decimal]] = TypeAdapter(dict[str, FileNode | Decimal])
 _BUILT_IN = resources.files("beholder.protocols") / "builtin"
 
 
@@ -40,7 +42,6 @@ def load_protocol(ref: str | Path, *, prompt_file: str | Path | None = None) -> 
         ProtocolError: The file is missing or wrong; the message lists every problem found.
     """
     name, text, folder = _read_source(ref)
-    problems: list[str] = []
     try:
         raw = tomllib.loads(text, parse_float=Decimal)
     except tomllib.TOMLDecodeError as error:
@@ -53,14 +54,10 @@ def load_protocol(ref: str | Path, *, prompt_file: str | Path | None = None) -> 
             item for item in error.errors() if item["type"] != "decimal_type" or "score" not in item["loc"]
         ]
         raise _refused(name, [_sentence(item) for item in found]) from None
-    nodes = {key: node for key, node in shape.score.items() if isinstance(node, ScoreNode)}
-    problems += _numbers_in_score(shape)
-    problems += _criteria_problems(shape.criteria)
-    problems += problems_of(nodes, shape.criteria)
-    problems += _policy_problems(shape)
+    problems = [*_criteria_problems(shape.criteria), *_policy_problems(shape)]
+    score = _formula(shape.score, shape.criteria, problems)
     if problems:
         raise _refused(name, problems)
-    pass_at = shape.score.get("pass_at")
     return Protocol(
         id=shape.id,
         title=shape.title,
@@ -77,11 +74,60 @@ def load_protocol(ref: str | Path, *, prompt_file: str | Path | None = None) -> 
         evidence=shape.evidence,
         absent=shape.absent.policy,
         criteria=shape.criteria,
-        score=resolve_formula(nodes, pass_at if isinstance(pass_at, Decimal) else None),
+        score=score,
         source=name,
         group_by=shape.group_by,
         table=shape.table,
     )
+
+
+def parse_criteria(raw: Any, name: str) -> tuple[Criterion, ...]:
+    """Criteria from JSON-like data, checked as in a protocol file.
+
+    Raises:
+        ProtocolError: Every problem found.
+    """
+    try:
+        criteria = _CRITERIA.validate_python(raw)
+    except ValidationError as error:
+        raise _refused(name, [_sentence(item) for item in error.errors()]) from None
+    problems = list(_criteria_problems(criteria))
+    if problems:
+        raise _refused(name, problems)
+    return criteria
+
+
+def parse_score(raw: Any, criteria: tuple[Criterion, ...], name: str) -> Formula:
+    """A formula from JSON-like data, checked as in a protocol file.
+
+    Raises:
+        ProtocolError: Every problem found.
+    """
+    try:
+        nodes = _SCORE.validate_python(raw)
+    except ValidationError as error:
+        raise _refused(name, _score_sentences(error)) from None
+    problems: list[str] = []
+    formula = _formula(nodes, criteria, problems)
+    if problems:
+        raise _refused(name, problems)
+    return formula
+
+
+def _formula(
+    score: Mapping[str, ScoreNode | Decimal], criteria: tuple[Criterion, ...], problems: list[str]
+) -> Formula:
+    """The formula; what is wrong with it is added to `problems`, and it is empty then."""
+    nodes = {key: node for key, node in score.items() if isinstance(node, ScoreNode)}
+    found = [*_numbers_in_score(score), *problems_of(nodes, criteria)]
+    problems += found
+    pass_at = score.get("pass_at")
+    return resolve_formula({} if found else nodes, pass_at if isinstance(pass_at, Decimal) else None)
+
+
+def protocol_text(ref: str | Path) -> str:
+    """A protocol's file, as it stands."""
+    return _read_source(ref)[1]
 
 
 def _read_source(ref: str | Path) -> tuple[str, str, Any]:
@@ -135,10 +181,12 @@ def _prompt(shape: ProtocolFile, name: str, folder: Any, prompt_file: str | Path
     declared = section.placeholders
     if declared is None:
         declared = ("prompt",) if source == "criteria" else ()
+    if source == "criteria":
+        declared = (*declared, *BUILT_IN_PLACEHOLDERS)
     missing = unfilled_placeholders(template, declared)
     if missing and prompt_file is None:
         raise _refused(name, [f"prompt: the placeholder {{{item}}} does not occur in it" for item in missing])
-    used = tuple(item for item in declared if item not in BUILT_IN_PLACEHOLDERS and item not in missing)
+    used = tuple(item for item in declared if item not in missing)
     return Prompt(template=template, placeholders=used, sha256=digest, source=source)
 
 
@@ -158,6 +206,12 @@ def _refused(name: str, problems: list[str]) -> ProtocolError:
     )
 
 
+def _score_sentences(error: ValidationError) -> list[str]:
+    # A table in [score] is tried as a node and as the number of pass_at; only the first is meant.
+    found = [e for e in error.errors() if e["type"] != "decimal_type" or "criteria" in e["loc"]]
+    return [_sentence(item) for item in found]
+
+
 def _sentence(item: Any) -> str:
     """One of pydantic's findings, in the file's words."""
     spelled = {"schema_version": "schema", "start": "from", "from_": "from"}
@@ -169,8 +223,8 @@ def _sentence(item: Any) -> str:
     return f"{where}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
-def _numbers_in_score(shape: ProtocolFile) -> Iterator[str]:
-    for key, value in shape.score.items():
+def _numbers_in_score(score: Mapping[str, ScoreNode | Decimal]) -> Iterator[str]:
+    for key, value in score.items():
         if key == "pass_at" and not isinstance(value, Decimal):
             yield "score.pass_at: must be a number"
         elif key != "pass_at" and isinstance(value, Decimal):

@@ -47,8 +47,6 @@ class RunDirectory:
             reason = error.strerror or "cannot be read"
             raise TaskError(f"run directory {path}: {reason}", concerns=str(path)) from None
         for entry in entries:
-            if entry.name.startswith("."):
-                continue
             name = unicodedata.normalize("NFC", entry.name)
             if entry.is_dir(follow_symlinks=True):
                 self._folders[name] = Path(entry.path)

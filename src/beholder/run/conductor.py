@@ -1,0 +1,238 @@
+"""A whole run: out-dirs opened, tasks handed to workers, results written. Calls the rooms in order."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from beholder.errors import BeholderError
+from beholder.evidence import EvidenceEngine
+from beholder.judges import Endpoint, Judge, RetryPolicy, connect_judge, find_key
+from beholder.records import Task
+from beholder.run.display import Style, show_progress
+from beholder.run.finish import write_joint, write_model
+from beholder.run.plan import Plan, plan_run
+from beholder.run.progress import Progress
+from beholder.run.spec import RunSpec
+from beholder.run.stop import Stop, signals
+from beholder.run.task import TaskJudge
+from beholder.store import OutDir
+from beholder.summary import TaskFigures, figures_of
+
+RENDER_WORKERS = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """What a run came to.
+
+    Attributes:
+        out_dir: Where everything lies; `report` is the page to open.
+        summary: `judge_summary.json`: of the one model, or the joint one.
+        models: Each model's own summary.
+        stopped: Why the run did not come to every task (`interrupted`, `futile`); None if it did.
+        message: What to do about it.
+    """
+
+    out_dir: Path
+    report: Path
+    summary: Mapping[str, Any]
+    models: Mapping[str, Mapping[str, Any]]
+    stopped: str | None
+    message: str
+    progress: Progress
+
+    @property
+    def unscored(self) -> int:
+        """Tasks without a score, over all models."""
+        return sum(sum(summary["unscored"].values()) for summary in self.models.values())
+
+
+def judge_run(
+    spec: RunSpec, *, display: Style = "none", say: Callable[[str], object] | None = None
+) -> RunResult:
+    """Judge the submissions of one model or several: evidence, judge, score, report. Resumes by itself.
+
+    Args:
+        spec: What to do.
+        display: Progress on stderr.
+        say: Takes lines for the user, such as the judge's name before the first call.
+
+    Raises:
+        SpecError: The user's files or flags are wrong; nothing was sent.
+        StoreError: The out-dir is held by another run, pinned to other inputs, damaged, or the disk is full.
+    """
+    return asyncio.run(_run(plan_run(spec), display, say or (lambda _: None)))
+
+
+async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunResult:
+    key = find_key(plan.judge, environ=_environment(say))
+    judge = connect_judge(plan.judge, api_key=key.value if key else None)
+    progress = Progress(planned=len(plan.tasks) * len(plan.models))
+    stop = Stop()
+    source = f", key from {key.variable}" if key else ""
+    say(
+        f"Judge: {plan.judge.model}{source} · {plan.protocol.id} · {progress.planned} tasks × "
+        f"{plan.protocol.repeats.n} repeats"
+    )
+    with contextlib.ExitStack() as closing:
+        outs = _open_outs(plan, closing)
+        _say_lost(outs, say)
+        main = asyncio.current_task()
+        closing.enter_context(signals(stop, lambda: main.cancel() if main else None, say))
+        async with EvidenceEngine(
+            plan.protocol.evidence,
+            plan.protocol.routing,
+            plan.spec.network,
+            plan.limits,
+            workers=RENDER_WORKERS,
+        ) as engine:
+            judges = _task_judges(plan, outs, engine, judge, stop, progress)
+            shown = asyncio.create_task(show_progress(progress, display))
+            try:
+                rows = await _judge_all(plan.tasks, judges, stop, progress, plan.spec.max_connections)
+            finally:
+                shown.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await shown
+                await judge.aclose()
+        return _finish(plan, judges, rows, stop, progress)
+
+
+def _task_judges(
+    plan: Plan,
+    outs: Sequence[OutDir],
+    engine: EvidenceEngine,
+    judge: Judge,
+    stop: Stop,
+    progress: Progress,
+) -> list[TaskJudge]:
+    endpoint = Endpoint(max_connections=plan.spec.max_connections, min_interval_s=plan.min_interval_s)
+    retry = RetryPolicy(max_retries=plan.spec.max_retries)
+    return [
+        TaskJudge(
+            plan=plan,
+            out=out,
+            submissions=submissions,
+            engine=engine,
+            judge=judge,
+            endpoint=endpoint,
+            retry=retry,
+            stop=stop,
+            progress=progress,
+        )
+        for out, submissions in zip(outs, plan.models, strict=True)
+    ]
+
+
+async def _judge_all(
+    tasks: Sequence[Task], judges: Sequence[TaskJudge], stop: Stop, progress: Progress, connections: int
+) -> list[list[_Result]]:
+    """Results by model, in task order. Workers take one task after the other, so memory is bounded."""
+    results: list[list[_Result | None]] = [[None] * len(tasks) for _ in judges]
+    waiting = iter([(m, t) for m in range(len(judges)) for t in range(len(tasks))])
+
+    async def work() -> None:
+        for model, index in waiting:
+            judge = judges[model]
+            row = judge.cancelled_row(tasks[index]) if stop.is_set else await judge.judge_task(tasks[index])
+            results[model][index] = _Result.of(row)
+            progress.finished(row["outcome"])
+
+    # Enough to keep every connection busy while others wait for their evidence.
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(min(connections + 2 * RENDER_WORKERS, progress.planned)):
+                group.create_task(work())
+    except* BeholderError as errors:
+        raise _first(errors) from None
+    return [[result for result in own if result is not None] for own in results]
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A row as it will be written, with the figures that the summary needs."""
+
+    line: str
+    figures: TaskFigures
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> _Result:
+        return cls(json.dumps(row, ensure_ascii=False, allow_nan=False), figures_of(row))
+
+
+def _finish(
+    plan: Plan, judges: Sequence[TaskJudge], rows: Sequence[Sequence[_Result]], stop: Stop, progress: Progress
+) -> RunResult:
+    summaries = {}
+    for judge, own in zip(judges, rows, strict=True):
+        summaries[judge.submissions.model] = write_model(
+            plan, judge, [r.line for r in own], [r.figures for r in own], stop, progress
+        )
+    out = plan.spec.out_dir
+    summary: Mapping[str, Any] = next(iter(summaries.values()))
+    if len(judges) > 1:
+        figures = {
+            judge.submissions.model: [result.figures for result in own]
+            for judge, own in zip(judges, rows, strict=True)
+        }
+        summary = write_joint(plan, summaries, figures)
+    return RunResult(
+        out_dir=out,
+        report=out / "report.html",
+        summary=summary,
+        models=summaries,
+        stopped=stop.reason,
+        message=stop.message,
+        progress=progress,
+    )
+
+
+def _open_outs(plan: Plan, closing: contextlib.ExitStack) -> list[OutDir]:
+    outs = []
+    for submissions in plan.models:
+        path = plan.spec.out_dir if len(plan.models) == 1 else plan.spec.out_dir / submissions.model
+        pins = {
+            "model": submissions.model,
+            "protocol": plan.protocol.id,
+            "question_sha256": plan.pins.question_sha256,
+            "judge": plan.judge_identity,
+        }
+        out = OutDir(path, pins, force=plan.spec.force)
+        closing.callback(out.close)
+        out.write_json("manifest.json", {"pins": pins})
+        outs.append(out)
+    return outs
+
+
+def _say_lost(outs: Sequence[OutDir], say: Callable[[str], object]) -> None:
+    lost = sum(out.ledger.lost_before for out in outs)
+    if lost:
+        calls = "1 call was" if lost == 1 else f"{lost} calls were"
+        say(f"{calls} under way when an earlier run died: possibly billed, and asked again now.")
+
+
+def _environment(say: Callable[[str], object]) -> dict[str, str]:
+    """The environment, with keys from a `.env` in the current folder where they are not set already."""
+    from beholder.run.dotenv import keys_from_dotenv
+
+    found = keys_from_dotenv(Path.cwd() / ".env")
+    used = {name: value for name, value in found.items() if name not in os.environ}
+    if used:
+        say(f"Keys from .env in the current folder: {', '.join(sorted(used))}")
+    return {**used, **os.environ}
+
+
+def _first(group: BaseExceptionGroup[BeholderError]) -> BeholderError:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if not isinstance(error, BeholderError):
+        raise TypeError("a group of beholder's errors holds only such")
+    return error

@@ -1,0 +1,136 @@
+"""What a run writes at its end: rows, summary, manifest, run record, tables, reports."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import beholder
+from beholder.evidence import renderer_info
+from beholder.report import write_joint_reports, write_reports, write_table
+from beholder.run.plan import Plan
+from beholder.run.progress import Progress
+from beholder.run.stop import Stop
+from beholder.run.task import TaskJudge
+from beholder.store import OutDir
+from beholder.store.outdir import write_json
+from beholder.summary import TaskFigures, summarize, summarize_jointly
+
+
+def write_model(
+    plan: Plan,
+    judge: TaskJudge,
+    rows: Sequence[str],
+    figures: Sequence[TaskFigures],
+    stop: Stop,
+    progress: Progress,
+) -> dict[str, Any]:
+    """Everything of one out-dir but the ledger and the evidence; returns the summary."""
+    out = judge.out
+    out.write_rows(rows)
+    run = _run_record(out, stop, progress)
+    summary = summarize(
+        figures,
+        plan.protocol,
+        model=judge.submissions.model,
+        judge=plan.judge.model,
+        hashes=asdict(plan.pins),
+    )
+    summary["cost_usd"] = run["cost_usd"]
+    out.write_json("judge_summary.json", summary)
+    out.write_json("manifest.json", _manifest(plan, judge))
+    out.write_json("run.json", run)
+    if plan.protocol.table is not None:
+        write_table(plan.protocol.table, out.path)
+    write_reports(out.path)
+    return summary
+
+
+def write_joint(
+    plan: Plan,
+    summaries: Mapping[str, Mapping[str, Any]],
+    figures: Mapping[str, Sequence[TaskFigures]],
+) -> dict[str, Any]:
+    """The joint summary and report of several models, in the out-dir that holds theirs."""
+    joint = summarize_jointly(summaries, figures, plan.protocol)
+    write_json(plan.spec.out_dir / "judge_summary.json", joint)
+    write_joint_reports(plan.spec.out_dir, {name: plan.spec.out_dir / name for name in summaries})
+    return joint
+
+
+def _manifest(plan: Plan, judge: TaskJudge) -> dict[str, Any]:
+    """What fixes the run. `pins` must not change while the out-dir's replies are of use."""
+    protocol = plan.protocol
+    tasks = [[task.id, dict(task.fields), dict(task.labels)] for task in plan.tasks]
+    return {
+        "schema": 1,
+        "beholder": beholder.__version__,
+        "pins": {
+            "model": judge.submissions.model,
+            "protocol": protocol.id,
+            "question_sha256": plan.pins.question_sha256,
+            "judge": plan.judge_identity,
+        },
+        "protocol": {
+            "id": protocol.id,
+            "title": protocol.title,
+            "source": protocol.source,
+            "prompt_source": protocol.prompt.source,
+            "prompt_sha256": protocol.prompt.sha256,
+            **asdict(plan.pins),
+            "evidence_sha256": plan.evidence_sha256,
+            "repeats": asdict(protocol.repeats),
+            "absent": protocol.absent,
+            "pass_at": protocol.score.pass_at,
+            "criteria": [asdict(criterion) for criterion in protocol.criteria],
+        },
+        "evidence": {
+            **asdict(protocol.evidence),
+            "network": asdict(plan.spec.network),
+            "limits": asdict(plan.limits),
+        },
+        "judge": {**plan.judge_identity, "scripted": plan.judge.scripted},
+        "tasks": {
+            "file": plan.spec.tasks.name,
+            "count": len(plan.tasks),
+            "sha256": hashlib.sha256(json.dumps(tasks, sort_keys=True).encode()).hexdigest(),
+        },
+        "renderer": renderer_info(),
+    }
+
+
+def _run_record(out: OutDir, stop: Stop, progress: Progress) -> dict[str, Any]:
+    """What varies from run to run: times, calls, tokens, cost, machine."""
+    now = datetime.now(UTC)
+    this_run, ever = out.ledger.totals(this_run=True), out.ledger.totals(this_run=False)
+    return {
+        "schema": 1,
+        "started": (now - timedelta(seconds=progress.seconds)).isoformat(timespec="seconds"),
+        "ended": now.isoformat(timespec="seconds"),
+        "seconds": round(progress.seconds, 3),
+        "stopped": stop.reason,
+        "message": stop.message,
+        "calls": {
+            "made": this_run.attempts,
+            "answered": this_run.replied,
+            "failed": this_run.failed,
+            "retried": this_run.retried,
+            "reused": ever.replied - this_run.replied,
+            "possibly_billed": ever.possibly_billed,
+        },
+        "tokens": {"input": ever.input_tokens, "output": ever.output_tokens},
+        "cost_usd": float(ever.cost_usd) if not ever.unpriced else None,
+        "known_cost_usd": float(ever.cost_usd),
+        "unpriced_calls": ever.unpriced,
+        "machine": {
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "cpus": os.cpu_count(),
+        },
+    }

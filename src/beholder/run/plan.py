@@ -1,0 +1,138 @@
+"""`RunSpec` -> `Plan`: protocol, judge, policies, tasks. What the user got wrong is found here first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from beholder.errors import ConfigError, TaskError
+from beholder.judges import judge_folder, media_limits, parse_model
+from beholder.protocols import (
+    BUILT_IN_PLACEHOLDERS,
+    evidence_sha256,
+    formula_sha256,
+    load_protocol,
+    question_sha256,
+)
+from beholder.records import JudgeSpec, MediaLimits, Protocol, Task
+from beholder.rows import Pins
+from beholder.run.spec import RunSpec
+from beholder.tasks import RunDirectory, load_tasks
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A run, resolved.
+
+    Attributes:
+        protocol: With the flags applied: repeats, budgets.
+        limits: What the judge takes.
+        judge_folder: `semantic_<name>_visual_judge`.
+        min_interval_s: 0 for a scripted judge.
+    """
+
+    spec: RunSpec
+    protocol: Protocol
+    judge: JudgeSpec
+    limits: MediaLimits
+    judge_folder: str
+    pins: Pins
+    evidence_sha256: str
+    tasks: tuple[Task, ...]
+    models: tuple[RunDirectory, ...]
+    min_interval_s: float
+
+    @property
+    def judge_identity(self) -> dict[str, Any]:
+        """What makes the judge the same judge: model, address and settings, no key."""
+        return {
+            "model": self.judge.model,
+            "base_url": self.judge.base_url,
+            "max_tokens": self.judge.max_tokens,
+            "temperature": None if self.judge.temperature is None else str(self.judge.temperature),
+            "settings": {key: str(value) for key, value in sorted(self.judge.settings.items())},
+        }
+
+
+def plan_run(spec: RunSpec) -> Plan:
+    """Resolve a run.
+
+    Raises:
+        SpecError: A file or a flag is wrong.
+    """
+    protocol = _with_flags(load_protocol(spec.protocol, prompt_file=spec.prompt_file), spec)
+    judge = _judge(spec, protocol)
+    limits = media_limits(judge)
+    columns = tuple(name for name in protocol.prompt.placeholders if name not in BUILT_IN_PLACEHOLDERS)
+    tasks = load_tasks(spec.tasks, placeholders=columns, group_by=protocol.group_by, columns=spec.columns)
+    if not spec.run_dirs:
+        raise ConfigError("no run directory: say --run-dir PATH", concerns="--run-dir")
+    models = tuple(RunDirectory(path, name) for name, path in spec.run_dirs.items())
+    interval = Decimal(0) if judge.scripted else protocol.judge.min_interval_s
+    return Plan(
+        spec=spec,
+        protocol=protocol,
+        judge=judge,
+        limits=limits,
+        judge_folder=judge_folder(judge, "visual", spec.judge_name),
+        pins=Pins(question_sha256=question_sha256(protocol), formula_sha256=formula_sha256(protocol)),
+        evidence_sha256=evidence_sha256(protocol.routing, protocol.evidence, spec.network, limits),
+        tasks=_chosen(tasks, spec),
+        models=models,
+        min_interval_s=float(interval)
+        if spec.min_interval_s is None or judge.scripted
+        else spec.min_interval_s,
+    )
+
+
+def _with_flags(protocol: Protocol, spec: RunSpec) -> Protocol:
+    repeats = spec.repeats if spec.repeats is not None else protocol.repeats.n
+    if repeats < 1:
+        raise ConfigError(f"--repeats {repeats}: at least 1", concerns="--repeats")
+    budgets: Mapping[str, int | None] = {
+        "images": spec.max_output_images,
+        "pages": spec.max_output_pages,
+        "text_chars": spec.max_output_text_chars,
+    }
+    return replace(
+        protocol,
+        repeats=replace(protocol.repeats, n=repeats, min_scored=min(protocol.repeats.min_scored, repeats)),
+        evidence=replace(protocol.evidence, **{key: n for key, n in budgets.items() if n is not None}),
+    )
+
+
+def _judge(spec: RunSpec, protocol: Protocol) -> JudgeSpec:
+    model = spec.judge or protocol.judge.visual_model or protocol.judge.model
+    if model is None:
+        raise ConfigError(
+            f"{protocol.id} has no judge of its own: say --judge provider/name, such as "
+            "--judge anthropic/claude-sonnet-4-6",
+            slug="no_judge",
+            concerns="--judge",
+        )
+    provider, name = parse_model(model, base_url=spec.base_url)
+    defaults = protocol.judge
+    return JudgeSpec(
+        provider=provider,
+        name=name,
+        max_tokens=spec.max_tokens if spec.max_tokens is not None else defaults.max_tokens,
+        temperature=spec.temperature if spec.temperature is not None else defaults.temperature,
+        base_url=spec.base_url,
+        api_key_env=spec.api_key_env,
+        timeout_s=spec.timeout_s,
+        settings=spec.settings,
+    )
+
+
+def _chosen(tasks: list[Task], spec: RunSpec) -> tuple[Task, ...]:
+    if spec.task_ids:
+        known = {task.id for task in tasks}
+        unknown = [task_id for task_id in spec.task_ids if task_id not in known]
+        if unknown:
+            raise TaskError(f"{spec.tasks}: no task {', '.join(map(repr, unknown))}", concerns="--task-id")
+        tasks = [task for task in tasks if task.id in spec.task_ids]
+    if spec.limit is not None and spec.limit < 1:
+        raise ConfigError(f"--limit {spec.limit}: at least 1", concerns="--limit")
+    return tuple(tasks[: spec.limit])

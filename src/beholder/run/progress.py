@@ -1,0 +1,104 @@
+"""What a run has done so far: counters that the displays read."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from beholder.errors import JudgeError
+from beholder.records import Reply
+
+
+@dataclass(slots=True)
+class Progress:
+    """Counters of one run. `clock` gives seconds and only ever goes forward.
+
+    Attributes:
+        planned: Tasks, over all models.
+        done: Tasks that have a row.
+        outcomes: Rows by outcome.
+        calls: Answers received in this run; `reused_calls`: answers taken from the ledger.
+        cost_usd: Of answers with a known price; `unpriced` counts the others.
+        waiting_for: What the run is waiting for at the moment, in words.
+    """
+
+    planned: int = 0
+    done: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    calls: int = 0
+    reused_calls: int = 0
+    failed_calls: int = 0
+    cost_usd: Decimal = Decimal(0)
+    unpriced: int = 0
+    problems: list[str] = field(default_factory=list)
+    clock: Callable[[], float] = time.monotonic
+    started: float = field(default_factory=time.monotonic)
+
+    def answered(self, reply: Reply) -> None:
+        """A judge answered."""
+        self.calls += 1
+        if reply.cost_usd is None:
+            self.unpriced += 1
+        else:
+            self.cost_usd += reply.cost_usd
+
+    def reused(self) -> None:
+        """A stored answer was used again."""
+        self.reused_calls += 1
+
+    def failed(self, error: JudgeError) -> None:
+        """A call failed for good."""
+        self.failed_calls += 1
+        if error.slug != "cancelled" and len(self.problems) < 3 and str(error) not in self.problems:
+            self.problems.append(str(error))
+
+    def finished(self, outcome: str) -> None:
+        """A task has its row."""
+        self.done += 1
+        self.outcomes[outcome] += 1
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return self.clock() - self.started
+
+    @property
+    def rate(self) -> float:
+        """Tasks a second."""
+        return self.done / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Estimate, at the rate so far; None before the first task is done."""
+        return (self.planned - self.done) / self.rate if self.done else None
+
+    @property
+    def cost(self) -> str:
+        """Cost so far, for people; `unknown` where no price was known."""
+        if self.unpriced and not self.cost_usd:
+            return "price unknown"
+        return f"${self.cost_usd:.4f}" + (f" + {self.unpriced} unpriced" if self.unpriced else "")
+
+    def line(self) -> str:
+        """One plain line."""
+        left = self.seconds_left
+        parts = [
+            f"{self.done}/{self.planned} tasks",
+            f"{self.outcomes['unscored']} unscored",
+            f"{self.calls} calls",
+            f"{self.rate:.1f} tasks/s",
+            "" if left is None else f"{duration(left)} left",
+            self.cost,
+        ]
+        return ", ".join(part for part in parts if part)
+
+
+def duration(seconds: float) -> str:
+    """Seconds as `1 h 02 min`, `3 min 20 s` or `12 s`."""
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+    return f"{whole // 60} min {whole % 60:02d} s" if whole >= 60 else f"{whole} s"

@@ -1,0 +1,63 @@
+"""Why a run ends before its tasks do: a signal, or a cause that makes every further call futile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class Stop:
+    """Set once, by whoever notices first.
+
+    Attributes:
+        reason: `interrupted` (a signal) or `futile` (the key, the quota, the model's name); None: go on.
+        message: For the user.
+    """
+
+    reason: str | None = None
+    message: str = ""
+    _event: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def set(self, reason: str, message: str) -> None:
+        """Stop sending; what is under way is waited for."""
+        if self.reason is None:
+            self.reason, self.message = reason, message
+            self._event.set()
+
+    @property
+    def is_set(self) -> bool:
+        """Whether nothing new is to be sent."""
+        return self.reason is not None
+
+    async def wait(self) -> None:
+        """Return once it is set."""
+        await self._event.wait()
+
+
+@contextlib.contextmanager
+def signals(stop: Stop, abandon: Callable[[], object], say: Callable[[str], object]) -> Iterator[None]:
+    """The first SIGINT or SIGTERM sets `stop`, a second one calls `abandon`."""
+    loop = asyncio.get_running_loop()
+
+    def received() -> None:
+        if stop.reason == "interrupted":
+            abandon()
+            return
+        say("Stopping: no new call is sent; waiting for those under way. Press Ctrl-C again to end at once.")
+        stop.set("interrupted", "interrupted by a signal")
+
+    taken = []
+    for name in (signal.SIGINT, signal.SIGTERM):
+        # Only the main thread of a POSIX system takes signals; elsewhere KeyboardInterrupt is what it was.
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(name, received)
+            taken.append(name)
+    try:
+        yield
+    finally:
+        for name in taken:
+            loop.remove_signal_handler(name)

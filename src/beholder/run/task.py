@@ -1,0 +1,307 @@
+"""One submission, from its files to its row. Here, and only here, exceptions become outcomes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from typing import Protocol as Interface
+
+from beholder.errors import JudgeError, ReplyError
+from beholder.evidence import from_manifest, to_manifest
+from beholder.judges import (
+    CallContext,
+    Endpoint,
+    Judge,
+    Prepared,
+    RetryPolicy,
+    ask_with_retries,
+    render_prompt,
+)
+from beholder.records import Evidence, Picture, Reply, Submission, Task
+from beholder.rows import RepeatResult, build_row, encodable
+from beholder.run.plan import Plan
+from beholder.run.progress import Progress
+from beholder.run.stop import Stop
+from beholder.scoring import score_verdict
+from beholder.store import Attempt, CallKey, Ledger, OutDir, task_folder
+from beholder.tasks import RunDirectory
+from beholder.verdicts import parse_verdict
+
+
+class EvidenceSource(Interface):
+    """What makes evidence of a submission."""
+
+    async def prepare(self, submission: Submission) -> Evidence:
+        """The evidence, its pictures with their bytes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskJudge:
+    """All that judging one submission needs; shared by every task of a model."""
+
+    plan: Plan
+    out: OutDir
+    submissions: RunDirectory
+    engine: EvidenceSource
+    judge: Judge
+    endpoint: Endpoint
+    retry: RetryPolicy
+    stop: Stop
+    progress: Progress
+
+    async def judge_task(self, task: Task) -> dict[str, Any]:
+        """The row of a task. Raises only what concerns the whole run (`StoreError`, a rejected key)."""
+        submission = await asyncio.to_thread(self.submissions.open, task)
+        evidence, evidence_sha256 = await self._evidence(submission)
+        if evidence.status != "ok":
+            return self._row(task, submission, evidence, evidence_sha256)
+        prompt = render_prompt(
+            self.plan.protocol.prompt.template,
+            self.plan.protocol.prompt.placeholders,
+            task.fields,
+            evidence,
+        )
+        await asyncio.to_thread(self.out.write_text, task.id, self.plan.judge_folder, "prompt.txt", prompt)
+        prompt_sha256 = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        question = _Question(self.judge, prompt, evidence.pictures, self._folder(task))
+        shown = tuple(item.sha256 for item in evidence.artifacts if item.status == "shown")
+        keys = [
+            CallKey(
+                model=submission.model,
+                task_id=task.id,
+                artifacts=shown,
+                question_sha256=self.plan.pins.question_sha256,
+                evidence_sha256=evidence_sha256,
+                prompt_sha256=prompt_sha256,
+                judge=self.plan.judge_identity,
+                repeat=repeat,
+            )
+            for repeat in range(1, self.plan.protocol.repeats.n + 1)
+        ]
+        repeats = await _gather([self._repeat(key, question) for key in keys])
+        return self._row(task, submission, evidence, evidence_sha256, prompt_sha256, repeats)
+
+    def cancelled_row(self, task: Task) -> dict[str, Any]:
+        """The row of a task that the run did not come to."""
+        submission = Submission(task_id=task.id, model=self.submissions.model, root=None)
+        evidence = Evidence(
+            status="unscored", route="none", reason="cancelled", detail="the run ended before this task"
+        )
+        return self._row(task, submission, evidence, self.plan.evidence_sha256)
+
+    def _folder(self, task: Task) -> Path:
+        return self.out.folder(task.id, self.plan.judge_folder)
+
+    async def _evidence(self, submission: Submission) -> tuple[Evidence, str]:
+        """(evidence, the policy hash it was made under): stored evidence if it is of these very files."""
+        digest = _submission_sha256(submission)
+        stored = await asyncio.to_thread(self.out.read_evidence, submission.task_id, self.plan.judge_folder)
+        if stored is not None and stored.get("submission_sha256") == digest:
+            made_under = str(stored.get("evidence_sha256"))
+            kept = made_under == self.plan.evidence_sha256 or self.out.ledger.has_reply(
+                submission.task_id, made_under
+            )
+            # What failed on our side is tried again: the missing browser may be there now.
+            if kept and stored["evidence"]["status"] != "unscored":
+                return from_manifest(stored["evidence"]), made_under
+        evidence = await self.engine.prepare(submission)
+        pictures = tuple(
+            replace(picture, path=f"image-{number}{_SUFFIXES[picture.media_type]}")
+            for number, picture in enumerate(evidence.pictures, start=1)
+        )
+        evidence = replace(evidence, pictures=pictures)
+        record = {
+            "submission_sha256": digest,
+            "evidence_sha256": self.plan.evidence_sha256,
+            "evidence": to_manifest(evidence),
+        }
+        await asyncio.to_thread(
+            self.out.write_evidence,
+            submission.task_id,
+            self.plan.judge_folder,
+            record,
+            {picture.path: picture.data for picture in pictures},
+        )
+        return evidence, self.plan.evidence_sha256
+
+    async def _repeat(self, key: CallKey, question: _Question) -> RepeatResult:
+        """One repeat: from the ledger if it was asked before, else asked now."""
+        stored = self.out.ledger.find(key)
+        if stored is not None and stored.reply is not None:
+            self.progress.reused()
+            return await self._read(key, stored.reply)
+        if stored is not None and stored.state == "failed" and not self.plan.spec.retry_unscored:
+            return RepeatResult(
+                repeat=key.repeat,
+                reply=None,
+                reply_sha256=None,
+                reason=stored.slug,
+                detail=encodable(stored.detail),
+            )
+        try:
+            call = CallContext(task_id=key.task_id, model=key.model, repeat=key.repeat)
+            async with question:
+                prepared = await question.prepared()
+                log = _LedgerLog(self.out.ledger, key, prepared.request_record)
+                reply = await ask_with_retries(
+                    self.judge, prepared, call, endpoint=self.endpoint, policy=self.retry, log=log
+                )
+        except JudgeError as error:
+            if not self.endpoint.stopped:
+                await self.out.ledger.call_failed(key, error)
+            self.progress.failed(error)
+            return RepeatResult(
+                repeat=key.repeat,
+                reply=None,
+                reply_sha256=None,
+                reason=error.slug,
+                detail=encodable(str(error)),
+            )
+        self.progress.answered(reply)
+        return await self._read(key, reply)
+
+    async def _read(self, key: CallKey, reply: Reply) -> RepeatResult:
+        """A reply, parsed and scored, and stored where a person finds it."""
+        await asyncio.to_thread(
+            self.out.write_text, key.task_id, self.plan.judge_folder, f"reply-{key.repeat}.txt", reply.text
+        )
+        protocol = self.plan.protocol
+        digest = hashlib.sha256(reply.text.encode("utf-8", "surrogatepass")).hexdigest()
+        try:
+            verdict = parse_verdict(
+                reply.text,
+                protocol.criteria,
+                form=protocol.reply,
+                rationale_key=protocol.rationale,
+                stop_reason=reply.stop_reason,
+            )
+        except ReplyError as error:
+            return RepeatResult(
+                repeat=key.repeat,
+                reply=reply,
+                reply_sha256=digest,
+                reason=error.slug,
+                detail=str(error),
+                flags=error.flags,
+                repairs=error.repairs,
+            )
+        return RepeatResult(
+            repeat=key.repeat,
+            reply=reply,
+            reply_sha256=digest,
+            verdict=verdict,
+            score=score_verdict(verdict, protocol.criteria, protocol.score),
+            flags=verdict.flags,
+            repairs=verdict.repairs,
+        )
+
+    def _row(
+        self,
+        task: Task,
+        submission: Submission,
+        evidence: Evidence,
+        evidence_sha256: str,
+        prompt_sha256: str | None = None,
+        repeats: Sequence[RepeatResult] = (),
+    ) -> dict[str, Any]:
+        return build_row(
+            task=task,
+            submission=submission,
+            evidence=evidence,
+            evidence_sha256=evidence_sha256,
+            folder=f"{task_folder(task.id)}/{self.plan.judge_folder}",
+            protocol=self.plan.protocol,
+            pins=self.plan.pins,
+            judge=self.plan.judge,
+            prompt_sha256=prompt_sha256,
+            repeats=repeats,
+            n_requested=self.plan.protocol.repeats.n,
+        )
+
+
+class _Question:
+    """A task's question, encoded when the first repeat needs it and dropped after the last.
+
+    Pictures of evidence that was stored before are read from disk here, and only if a call is due.
+    """
+
+    def __init__(self, judge: Judge, prompt: str, pictures: Sequence[Picture], folder: Path) -> None:
+        self._judge = judge
+        self._prompt = prompt
+        self._pictures = pictures
+        self._folder = folder
+        self._lock = asyncio.Lock()
+        self._users = 0
+        self._prepared: Prepared | None = None
+
+    async def __aenter__(self) -> None:
+        self._users += 1
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        self._users -= 1
+        if not self._users:
+            self._prepared = None
+
+    async def prepared(self) -> Prepared:
+        """The encoded question; made once. Raises JudgeRejected if a picture is not what was recorded."""
+        async with self._lock:
+            if self._prepared is None:
+                self._prepared = await asyncio.to_thread(self._prepare)
+            return self._prepared
+
+    def _prepare(self) -> Prepared:
+        return self._judge.prepare(
+            self._prompt, [_loaded(picture, self._folder) for picture in self._pictures]
+        )
+
+
+@dataclass(slots=True)
+class _LedgerLog:
+    """Writes the attempts of one call to the ledger: the intent before sending, the outcome after."""
+
+    ledger: Ledger
+    key: CallKey
+    request: Mapping[str, Any]
+    attempt: Attempt | None = None
+
+    async def started(self, attempt: int) -> None:
+        self.attempt = await self.ledger.intend(self.key, self.request, attempt)
+
+    async def finished(self, attempt: int, outcome: Reply | JudgeError) -> None:  # noqa: ARG002 - the log's interface
+        if self.attempt is None:
+            raise ValueError("an attempt finished that was never started")
+        if isinstance(outcome, Reply):
+            await self.ledger.replied(self.attempt, outcome)
+        else:
+            await self.ledger.attempt_failed(self.attempt, outcome)
+
+
+_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}
+
+
+def _loaded(picture: Picture, folder: Path) -> Picture:
+    """A picture with its bytes. What cannot be read stays empty, and the judge refuses to send it."""
+    if picture.data:
+        return picture
+    try:
+        return replace(picture, data=(folder / picture.path).read_bytes())
+    except OSError:
+        return picture
+
+
+def _submission_sha256(submission: Submission) -> str:
+    """Digest of a submission's files by name and content."""
+    parts = [f"{a.name}\0{a.sha256}\0{a.problem or ''}" for a in submission.artifacts]
+    parts.append(hashlib.sha256((submission.response or "").encode("utf-8", "surrogatepass")).hexdigest())
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _gather(repeats: Sequence[Any]) -> list[RepeatResult]:
+    """All repeats; if one raises, the others are cancelled before it is passed on."""
+    async with asyncio.TaskGroup() as group:
+        running = [group.create_task(repeat) for repeat in repeats]
+    return [task.result() for task in running]
