@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fakes.judge_server import JudgeServer, replay, rule
 
 from beholder.errors import ConfigError, JudgeError, JudgeRefused, JudgeRejected, JudgeUnavailable
 from beholder.judges import CallContext, connect_judge
 from beholder.judges.base import Judge
 from beholder.records import JudgeSpec, MediaLimits, Picture, Reply
+from tests.fakes.judge_server import JudgeServer, replay, rule
 
 WIRE = Path(__file__).parent / "data" / "wire"
 CALL = CallContext(task_id="t1", model="m", repeat=1)
@@ -91,7 +91,7 @@ JUDGES = [
 
 @pytest.mark.parametrize(("provider", "name", "settings"), JUDGES)
 def test_sent_is_prompt_and_pictures(provider: str, name: str, settings: Mapping[str, Any]) -> None:
-    """What arrives is one user message: the prompt byte for byte, then the pictures in order, nothing else."""
+    """What arrives is one user message: the prompt byte for byte, then the pictures in order."""
     jpeg = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 40
     pictures = (picture(), picture(jpeg, "b.jpg", "image/jpeg"), picture(PNG + b"x", "c.png"))
     with JudgeServer() as server:
@@ -219,7 +219,7 @@ def test_repeats_share_one_encoding() -> None:
 
 
 def test_request_record_names_images_by_digest() -> None:
-    """The request's record is JSON with the prompt and the images' digests, and holds neither bytes nor key."""
+    """The request's record has the prompt and the images' digests, and neither bytes nor key."""
     judge = connect_judge(JudgeSpec(provider="openai", name="gpt-4.1"), api_key="sk-secret-0123")
     prepared = judge.prepare("question", [picture()])
     asyncio.run(judge.aclose())

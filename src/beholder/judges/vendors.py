@@ -157,7 +157,7 @@ def _openai(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Model:
 
         def _validate_completion(self, response: ChatCompletion) -> LenientChatCompletion:
             for choice in response.choices or []:
-                if not cast(str | None, choice.finish_reason):
+                if not cast("str | None", choice.finish_reason):
                     choice.finish_reason = "stop"
             return super()._validate_completion(response)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from beholder.errors import JudgeError
 from beholder.judges.base import CallContext, Prepared, check_pictures, prepare_question
 from beholder.judges.exchange import CURRENT, Exchange, StandIn, http_client, stand_in
-from beholder.judges.pricing import price_of
-from beholder.judges.translate import (
+from beholder.judges.fates import (
     MALFORMED,
     MISREADINGS,
     REFUSED,
@@ -19,9 +18,9 @@ from beholder.judges.translate import (
     TIMEOUT,
     UNFINISHED,
     UNFINISHED_STOPS,
-    make_error,
-    translate,
 )
+from beholder.judges.pricing import price_of
+from beholder.judges.translate import make_error, translate
 from beholder.judges.vendors import build_model, model_settings, vendor_errors
 from beholder.records import JudgeSpec, MediaLimits, Picture, Reply, Usage
 
