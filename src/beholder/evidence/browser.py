@@ -1,0 +1,303 @@
+"""One long-lived browser in its sandbox, and the pages in it.
+
+The browser is spoken to by pipes (`cdp`), is started in a session of its own with an environment of four
+variables, and is gone when the pipes close, when the group is killed or when this process dies
+(`setpriv --pdeathsig`). Run as root, it is handed to an unprivileged user first: Chromium's sandbox refuses to
+work for root.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from beholder.errors import MissingTool, RendererFailed
+from beholder.evidence.cdp import Connection, ConnectionLost, ProtocolFailure, Session
+
+RENDERER_USER = 64_917
+"""The user that the browser runs as under root: in systemd's range for passing users, without a name."""
+
+START_S = 30.0
+CLOSE_S = 3.0
+
+DEAD_PROXY = "http://127.0.0.1:9"
+"""The discard port: with it and no resolver the browser has no way out of its own."""
+
+_FLAGS = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-pings",
+    "--disable-background-networking",
+    "--disable-breakpad",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-dev-shm-usage",
+    "--disable-extensions",
+    "--disable-hang-monitor",
+    "--disable-quic",
+    "--disable-sync",
+    "--metrics-recording-only",
+    "--mute-audio",
+    # A window that nobody sees must not slow down its timers.
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    # The same pixels on every machine with the same fonts.
+    "--disable-lcd-text",
+    "--font-render-hinting=none",
+    "--force-color-profile=srgb",
+    "--hide-scrollbars",
+    "--blink-settings=imageAnimationPolicy=2",
+    "--run-all-compositor-stages-before-draw",
+    "--enable-unsafe-swiftshader",  # WebGL without a graphics card
+    "--block-new-web-contents",
+    # Frames share their page's process and so its virtual clock. Each submission has a context of its own.
+    "--disable-site-isolation-trials",
+    "--disable-features=IsolateOrigins,site-per-process,Translate,MediaRouter,OptimizationHints,PaintHolding",
+    "--js-flags=--max-old-space-size=1024",
+    # No way out but the proxy, loopback included; nothing is resolved by the browser itself.
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--proxy-bypass-list=<-loopback>",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # A page on plain http may load http: and https: scripts alike and still has what needs a secure context.
+    "--unsafely-treat-insecure-origin-as-secure=http://artifact.invalid",
+)
+
+_ENTRY = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
+"""Chromium takes its pipes at the descriptors 3 and 4; asyncio hands out 0 and 1."""
+
+
+def install_hint() -> str:
+    """The line that installs a browser here."""
+    if shutil.which("apt-get"):
+        return "apt-get install chromium-headless-shell"
+    return f"{Path(sys.executable).name} -m playwright install --only-shell chromium"
+
+
+def find_browser(path: str | None = None) -> Path:
+    """The browser to use: `path`, Debian's `chromium-headless-shell`, else the one Playwright has installed.
+
+    Raises:
+        MissingTool: There is none; the message is the line that installs it.
+    """
+    if path is not None:
+        if os.access(path, os.X_OK):
+            return Path(path)
+        raise MissingTool(f"there is no browser at {path}; install one: {install_hint()}", concerns="browser")
+    # Debian's command is a shell script that waits for the program; killing it would leave the program.
+    for candidate in ("/usr/lib/chromium/chromium-headless-shell", shutil.which("chromium-headless-shell")):
+        if candidate and os.access(candidate, os.X_OK):
+            return Path(candidate)
+    for folder in _playwright_folders():
+        shells = [
+            *folder.glob("chromium_headless_shell-*/*/headless_shell"),
+            *folder.glob("chromium_headless_shell-*/*/chrome-headless-shell"),
+        ]
+        if shells:
+            return max(shells, key=lambda shell: shell.stat().st_mtime)
+    raise MissingTool(f"no browser to render pages with: {install_hint()}", concerns="browser")
+
+
+def _playwright_folders() -> list[Path]:
+    named = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
+    home = Path.home()
+    places = [home / ".cache/ms-playwright", home / "Library/Caches/ms-playwright"]
+    return [Path(named)] if named and named != "0" else places
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Way:
+    """One way to start the browser: what stands before it, as whom, with which sandbox."""
+
+    before: tuple[str, ...] = ()
+    owner: int | None = None
+    sandbox: bool = True
+    reason: str = ""
+
+
+def _ways() -> list[_Way]:
+    """Ways to start, best first."""
+    setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
+    tied = (setpriv, "--pdeathsig", "KILL") if setpriv else ()
+    without = ("--no-sandbox",)
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        guarded = (*tied, "--no-new-privs") if tied else ()
+        return [
+            _Way(before=guarded, reason="own user"),
+            _Way(before=tied, reason="own user"),
+            _Way(before=tied, sandbox=False, reason=f"the browser did not start without {without[0]}"),
+        ]
+    if not setpriv:
+        return [_Way(sandbox=False, reason="run as root without the program setpriv")]
+    handed = (
+        *tied,
+        f"--reuid={RENDERER_USER}",
+        f"--regid={RENDERER_USER}",
+        "--clear-groups",
+        "--no-new-privs",
+    )
+    return [
+        _Way(before=handed, owner=RENDERER_USER, reason=f"run as root, handed to user {RENDERER_USER}"),
+        _Way(before=tied, sandbox=False, reason=f"run as root, and the browser did not start as {RENDERER_USER}"),
+    ]
+
+
+@dataclass(slots=True)
+class Browser:
+    """A running browser.
+
+    Attributes:
+        sandbox: Whether Chromium's sandbox is on, and `sandbox_reason` how or why not.
+    """
+
+    connection: Connection
+    process: asyncio.subprocess.Process
+    folder: Path
+    version: str
+    path: Path
+    sandbox: bool
+    sandbox_reason: str
+    _closed: bool = field(default=False)
+
+    @property
+    def lost(self) -> bool:
+        """Whether the browser has ended by itself."""
+        return self.connection.lost.is_set()
+
+    def info(self) -> dict[str, Any]:
+        """What a manifest records of it."""
+        return {
+            "browser": self.version,
+            "sandbox": "on" if self.sandbox else "off",
+            "sandbox_reason": self.sandbox_reason,
+        }
+
+    @contextlib.asynccontextmanager
+    async def page(self, width: int, height: int) -> AsyncIterator[tuple[Session, str]]:
+        """(session, main frame's id) of a blank page in a context of its own, which is gone afterwards."""
+        top = self.connection.browser
+        context = (await top.call("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"]
+        session: Session | None = None
+        try:
+            await top.call("Browser.setDownloadBehavior", behavior="deny", browserContextId=context)
+            target = await top.call(
+                "Target.createTarget", url="about:blank", browserContextId=context, width=width, height=height
+            )
+            attached = await top.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+            session = self.connection.session(attached["sessionId"])
+            yield session, target["targetId"]
+        finally:
+            if session is not None:
+                self.connection.forget(session.id)
+            # Also when cancelled: the context goes, and with it a renderer that hangs.
+            with contextlib.suppress(ConnectionLost, ProtocolFailure, TimeoutError):
+                dispose = top.call("Target.disposeBrowserContext", browserContextId=context)
+                await asyncio.shield(asyncio.wait_for(dispose, CLOSE_S))
+
+    async def aclose(self) -> None:
+        """End the browser and everything it started; its folder goes too."""
+        if self._closed:
+            return
+        self._closed = True
+        await _end(self.process, self.connection, self.folder)
+
+
+async def launch(path: Path, *, proxy: str = DEAD_PROXY) -> Browser:
+    """A browser that reaches the network through `proxy` only.
+
+    Raises:
+        RendererFailed: It does not start in any way.
+    """
+    said = ""
+    for way in _ways():
+        try:
+            return await _launch(path, way, proxy)
+        except RendererFailed as error:
+            said = str(error)
+    raise RendererFailed(f"{path} does not start: {said}", concerns="browser")
+
+
+async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
+    folder = Path(tempfile.mkdtemp(prefix="beholder-browser-"))
+    if way.owner is not None:
+        os.chown(folder, way.owner, way.owner)
+    command = [*way.before, str(path), *_FLAGS, f"--proxy-server={proxy}", f"--user-data-dir={folder}"]
+    if not way.sandbox:
+        command.append("--no-sandbox")
+    process: asyncio.subprocess.Process | None = None
+    connection: Connection | None = None
+    with (folder / "stderr").open("wb") as errors:
+        try:
+            process = await asyncio.create_subprocess_exec(
+                "/bin/sh", "-c", _ENTRY, "sh", *command, "about:blank",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=errors,
+                env={"HOME": str(folder), "TMPDIR": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
+                start_new_session=True,
+            )  # fmt: skip
+            if process.stdin is None or process.stdout is None:
+                raise RendererFailed("no pipe to the browser", concerns="browser")
+            connection = Connection(process.stdout, process.stdin)
+            version = await asyncio.wait_for(connection.browser.call("Browser.getVersion"), START_S)
+        except (ConnectionLost, ConnectionError, TimeoutError) as error:
+            said = (folder / "stderr").read_text(errors="replace").strip().splitlines()
+            await _end(process, connection, folder)
+            raise RendererFailed(said[-1] if said else repr(error), concerns="browser") from error
+        except BaseException:
+            await _end(process, connection, folder)
+            raise
+    return Browser(
+        connection=connection,
+        process=process,
+        folder=folder,
+        version=version["product"],
+        path=path,
+        sandbox=way.sandbox,
+        sandbox_reason=way.reason,
+    )
+
+
+async def _end(
+    process: asyncio.subprocess.Process | None, connection: Connection | None, folder: Path
+) -> None:
+    """Kill the browser's group, wait for it, remove its folder; done even if the caller is cancelled again."""
+    try:
+        if process is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.shield(asyncio.wait_for(process.wait(), CLOSE_S))
+        if connection is not None:
+            await connection.aclose()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def fonts_fingerprint() -> Mapping[str, Any]:
+    """How many font files fontconfig knows, and a digest of their names and versions; empty without it."""
+    program = shutil.which("fc-list")
+    if program is None:
+        return {}
+    listed = subprocess.run(  # noqa: S603 - the program found on PATH, with no outside argument
+        [program, "--format", "%{file|basename} %{fontversion} %{style[0]}\n"],
+        capture_output=True,
+        check=False,
+        timeout=30,
+    ).stdout
+    lines = sorted(set(listed.splitlines()))
+    return {"count": len(lines), "sha256": hashlib.sha256(b"\n".join(lines)).hexdigest()}

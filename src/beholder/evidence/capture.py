@@ -1,0 +1,78 @@
+"""Pictures of a page that stands still, piece by piece, as PNG bytes straight from the browser."""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+
+from beholder.evidence.cdp import Session
+
+MAX_SLICE_PX = 16_384
+"""Chromium's texture limit: what is captured beyond it in one piece comes out white or repeated."""
+
+MAX_HEIGHT_PX = 50_000
+"""A page is captured down to here; the rest is named in a `truncated` warning."""
+
+MAX_WIDTH_PX = 16_384
+
+THUMB_SCALE = 0.25
+"""Of the small picture that tells a flat or changing page; text still leaves a mark at this size."""
+
+THUMB_HEIGHT_PX = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A piece of a page or picture, in its pixels."""
+
+    x: int
+    y: int
+    width: int
+    height: int
+
+
+async def capture_box(session: Session, box: Box, *, scale: float = 1.0) -> bytes:
+    """PNG of one box, at most `MAX_SLICE_PX` high.
+
+    The lossless PNG is compressed for speed: compression is otherwise half of a screenshot's time.
+    """
+    answer = await session.call(
+        "Page.captureScreenshot",
+        format="png",
+        optimizeForSpeed=True,
+        fromSurface=True,
+        captureBeyondViewport=True,
+        clip={"x": box.x, "y": box.y, "width": box.width, "height": box.height, "scale": scale},
+    )
+    return base64.b64decode(answer["data"])
+
+
+async def capture_slices(session: Session, box: Box) -> list[bytes]:
+    """PNGs that, one below the other, are the box: every row once."""
+    slices = []
+    for top in range(box.y, box.y + box.height, MAX_SLICE_PX):
+        height = min(MAX_SLICE_PX, box.y + box.height - top)
+        slices.append(await capture_box(session, Box(box.x, top, box.width, height)))
+    return slices
+
+
+async def capture_thumb(session: Session, page: Box) -> bytes:
+    """A quarter-size PNG of the page's first `THUMB_HEIGHT_PX` rows."""
+    top = Box(page.x, page.y, page.width, min(page.height, THUMB_HEIGHT_PX))
+    return await capture_box(session, top, scale=THUMB_SCALE)
+
+
+def join_slices(slices: list[bytes]) -> bytes:
+    """One PNG of slices of equal width, top to bottom."""
+    from PIL import Image
+
+    images = [Image.open(io.BytesIO(data), formats=["PNG"]).convert("RGB") for data in slices]
+    joined = Image.new("RGB", (images[0].width, sum(image.height for image in images)))
+    top = 0
+    for image in images:
+        joined.paste(image, (0, top))
+        top += image.height
+    out = io.BytesIO()
+    joined.save(out, "PNG", compress_level=1)
+    return out.getvalue()

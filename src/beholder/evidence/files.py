@@ -1,0 +1,106 @@
+"""Reading a submission's files without being led out of its folder or into a device."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from pathlib import Path
+
+from beholder.errors import BrokenArtifact, RendererFailed
+from beholder.records import Artifact
+
+MAX_FILE_BYTES = 256 * 1024 * 1024
+"""One file; more is no page or picture a person would open."""
+
+
+def read_below(root: Path, name: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
+    """The bytes of `root/name`, reached from `root` one folder at a time.
+
+    A link is followed only where it ends below `root`. The second walk takes no link at all
+    (`O_NOFOLLOW`), so that swapping one in between the check and the reading fails.
+
+    Args:
+        root: A folder; may itself be reached by links.
+        name: A POSIX path relative to it, without `..`.
+        limit: Bytes read at most.
+
+    Raises:
+        BrokenArtifact: `unsafe_path`, `missing` or `too_large`.
+    """
+    top = os.path.realpath(root)
+    try:
+        real = os.path.realpath(os.path.join(top, name), strict=True)  # noqa: PTH118 - Path would not help
+    except FileNotFoundError:
+        raise BrokenArtifact("there is no such file", slug="missing", concerns=name) from None
+    except OSError as error:  # a loop of links
+        raise BrokenArtifact(f"cannot be reached: {error.strerror}", slug="unsafe_path", concerns=name) from None
+    parts = Path(os.path.relpath(real, top)).parts
+    if os.pardir in parts or not parts:
+        raise BrokenArtifact("leads out of the submission's folder", slug="unsafe_path", concerns=name)
+    return _read_regular(_open_below(top, parts, name), name, limit)
+
+
+def _open_below(top: str, parts: tuple[str, ...], name: str) -> int:
+    folder = os.open(top, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for part in parts[:-1]:
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+            inner = os.open(part, flags, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        if not stat.S_ISREG(os.stat(parts[-1], dir_fd=folder, follow_symlinks=False).st_mode):
+            raise BrokenArtifact("is not a regular file", slug="unsafe_path", concerns=name)
+        # O_NONBLOCK: should a pipe take the file's place now, opening it must not wait for a writer.
+        return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except PermissionError as error:
+        raise BrokenArtifact(f"cannot be read: {error.strerror}", slug="missing", concerns=name) from None
+    except OSError as error:
+        raise BrokenArtifact(f"cannot be opened: {error.strerror}", slug="unsafe_path", concerns=name) from None
+    finally:
+        os.close(folder)
+
+
+def _read_regular(handle: int, name: str, limit: int) -> bytes:
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise BrokenArtifact("is not a regular file", slug="unsafe_path", concerns=name)
+        if status.st_size > limit:
+            raise BrokenArtifact(
+                f"has {status.st_size} bytes, more than {limit}", slug="too_large", concerns=name
+            )
+        return file.read(limit + 1)[: limit + 1]
+
+
+def path_below(artifact: Artifact, root: Path | None) -> tuple[Path, str]:
+    """(folder, POSIX name below it) that an artifact is read by: the submission's root, else its own folder.
+
+    Raises:
+        BrokenArtifact: `unsafe_path`: it does not lie below the root.
+    """
+    if root is None:
+        return artifact.path.parent, artifact.path.name
+    try:
+        return root, artifact.path.absolute().relative_to(root.absolute()).as_posix()
+    except ValueError:
+        raise BrokenArtifact(
+            "does not lie in the submission's folder", slug="unsafe_path", concerns=artifact.name
+        ) from None
+
+
+def read_artifact(artifact: Artifact, root: Path | None) -> bytes:
+    """The artifact's bytes, which are those its digest was taken of.
+
+    Raises:
+        BrokenArtifact: Its problem if it has one; `unsafe_path`, `missing`, `too_large`, `empty`.
+        RendererFailed: The file has changed since the submission was read.
+    """
+    if artifact.problem is not None:
+        raise BrokenArtifact(artifact.problem_detail, slug=artifact.problem, concerns=artifact.name)
+    data = read_below(*path_below(artifact, root))
+    if artifact.sha256 and hashlib.sha256(data).hexdigest() != artifact.sha256:
+        raise RendererFailed("the file has changed since the submission was read", concerns=artifact.name)
+    if not data:
+        raise BrokenArtifact("the file has 0 bytes", slug="empty", concerns=artifact.name)
+    return data

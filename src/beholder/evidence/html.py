@@ -1,0 +1,170 @@
+"""Web pages: loaded in the browser, left to settle, captured whole."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from beholder.errors import BrokenArtifact
+from beholder.evidence.browser import Browser
+from beholder.evidence.capture import (
+    MAX_HEIGHT_PX,
+    MAX_SLICE_PX,
+    MAX_WIDTH_PX,
+    Box,
+    capture_box,
+    capture_slices,
+    capture_thumb,
+    join_slices,
+)
+from beholder.evidence.cdp import ConnectionLost, ProtocolFailure, Session
+from beholder.evidence.egress import Egress
+from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
+from beholder.evidence.layout import Plan
+from beholder.evidence.layout import plan as make_plan
+from beholder.evidence.page import Page, PageFailed
+from beholder.evidence.pictures import encode, is_flat, make_picture, shrink
+from beholder.evidence.serve import ServedFolder
+from beholder.evidence.sniff import sniff
+from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Picture, Warning_
+
+CAPTURE_S = 20.0
+"""Wall seconds for all pictures of one page; a page that stands still takes a tenth of one."""
+
+GOOD_PAGE = b"<!doctype html><title>good</title><body style='background:#fff'><h1>A page known to be good.</h1>"
+"""What is rendered to find out whose fault a failure is."""
+
+
+def check_html(job: Job) -> None:
+    """Refuse what is no text at all.
+
+    Raises:
+        BrokenArtifact: `wrong_type`.
+    """
+    found = sniff(job.data)
+    if found:
+        raise BrokenArtifact(f"the content is no page but {found}", slug="wrong_type", concerns=job.name)
+    # UTF-16 has NULs, but says so; anything else with a NUL in its first kilobytes is no text.
+    if b"\0" in job.data[:4096] and not job.data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise BrokenArtifact("the content is no text", slug="wrong_type", concerns=job.name)
+
+
+async def render_html(
+    browser: Browser, job: Job, folder: ServedFolder, network: NetworkPolicy, egress: Egress | None
+) -> Shown:
+    """A page's pictures, one attempt.
+
+    Raises:
+        PageFailed: The page hangs, kills its renderer or cannot be captured.
+        ConnectionLost: The browser is gone.
+    """
+    try:
+        async with browser.page(*job.policy.viewport) as (session, frame):
+            page = Page(session, frame, folder, job.policy, network, egress)
+            await page.prepare()
+            await page.settle()
+            pending = page.pending
+            async with asyncio.timeout(CAPTURE_S):
+                return await page.alive(_capture(session, page, job, pending))
+    except TimeoutError:
+        raise PageFailed("the page does not answer and cannot be captured", concerns=job.name) from None
+    except ProtocolFailure as error:
+        raise PageFailed(f"the page cannot be captured: {error}", concerns=job.name) from error
+
+
+async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -> Shown:
+    box = await page.stand_still()
+    thumb = await capture_thumb(session, box)
+    plan = make_plan(box.width, box.height, job.policy.layout, job.limits, job.budget)
+    pictures = await _pictures(session, box, plan, job)
+    warnings = list(page.warnings())
+    # Unrenderable within the time is one thing; that it still moves afterwards is another. Both are told here.
+    unsettled = page.cut_short or (f"{len(pending)} requests pending" if pending else "")
+    if not unsettled:
+        await page.go_on()
+        later = await page.stand_still()
+        moved = (later.width, later.height) != (box.width, box.height)
+        if moved or await capture_thumb(session, box) != thumb:
+            unsettled = "the page still changes after the capture"
+    if unsettled:
+        warnings.append(Warning_(code="page_not_settled", detail=unsettled, source=job.name))
+    if await asyncio.to_thread(_is_flat_png, thumb) and box.height <= MAX_SLICE_PX:
+        warnings.append(Warning_(code="blank_capture", detail="one flat colour", source=job.name))
+    warnings += cut_warnings(plan, job.name)
+    if page.full_height > MAX_HEIGHT_PX or page.full_width > MAX_WIDTH_PX:
+        detail = f"{box.width}x{box.height} of {page.full_width}x{page.full_height} px are captured"
+        warnings.append(Warning_(code="truncated", detail=detail, source=job.name))
+    undecided = not page.network.given or job.policy.degraded == "unscored"
+    return Shown(
+        pictures=tuple(pictures),
+        facts=page.facts() | {"captured": [box.width, box.height]} | plan_facts(plan),
+        warnings=tuple(warnings),
+        blocked_hosts=tuple(sorted(page.outside)) if undecided and page.failed else (),
+    )
+
+
+async def _pictures(session: Session, box: Box, plan: Plan, job: Job) -> list[Picture]:
+    pictures: list[Picture] = []
+    if plan.overview is not None:
+        part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
+        if plan.overview >= 1.0 and box.height <= MAX_SLICE_PX:
+            data = await capture_box(session, box)
+            pictures.append(make_picture(data, "image/png", (box.width, box.height), job.name))
+        else:
+            slices = await capture_slices(session, box)
+            data, size, words = await asyncio.to_thread(_whole, slices, plan.overview)
+            transforms = (words,) if words else ()
+            pictures.append(
+                make_picture(
+                    data, "image/png", size, job.name, part=part, parts=parts, transforms=transforms
+                )
+            )
+    for number, tile in enumerate(plan.tiles, start=1):
+        data = await capture_box(session, tile)
+        words = f"captured at {tile.x},{tile.y}, {tile.width}x{tile.height}"
+        pictures.append(
+            make_picture(
+                data,
+                "image/png",
+                (tile.width, tile.height),
+                job.name,
+                part=number,
+                parts=plan.tiles_in_all,
+                transforms=(words,),
+            )
+        )
+    return pictures
+
+
+def _whole(slices: list[bytes], scale: float) -> tuple[bytes, tuple[int, int], str]:
+    """(PNG, its size, what was done) of a page captured in slices, at `scale`."""
+    from PIL import Image
+
+    joined = slices[0] if len(slices) == 1 else join_slices(slices)
+    image: Image.Image = Image.open(io.BytesIO(joined), formats=["PNG"])
+    if scale >= 1.0:
+        return joined, image.size, ""
+    small, words = shrink(image.convert("RGB"), scale)
+    return encode(small, "image/png"), small.size, words
+
+
+def _is_flat_png(data: bytes) -> bool:
+    from PIL import Image
+
+    return is_flat(Image.open(io.BytesIO(data), formats=["PNG"]))
+
+
+async def renders_good_page(open_browser: Callable[[], Coroutine[Any, Any, Browser]]) -> bool:
+    """Whether a page known to be good comes out, and not blank."""
+    policy = EvidencePolicy(viewport=(400, 300))
+    job = Job(
+        name="good.html", suffix=".html", data=GOOD_PAGE, policy=policy, limits=MediaLimits(), budget=1
+    )
+    folder = ServedFolder(root=None, name=job.name, page=job.data)
+    try:
+        shown = await render_html(await open_browser(), job, folder, NetworkPolicy(given=True), None)
+    except (PageFailed, ConnectionLost):
+        return False
+    return not any(warning.code == "blank_capture" for warning in shown.warnings)

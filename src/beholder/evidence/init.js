@@ -1,0 +1,103 @@
+// Runs before any script of the page, in every frame. $REPORT is the name of a function that the browser
+// gives us; the page never sees it. $SEED and $EPOCH_MS are numbers.
+(() => {
+  "use strict";
+  const report = globalThis[$REPORT];
+  delete globalThis[$REPORT];
+  const tell = (kind, text) => { if (report) report(JSON.stringify([kind, String(text).slice(0, 500)])); };
+  const define = (object, name, value) =>
+    Object.defineProperty(object, name, { value, configurable: true, writable: true });
+
+  // Errors and rejected promises nobody catches. `load` errors of elements have no message and are no scripts'.
+  addEventListener("error", (e) => { if (e.message) tell("error", e.message); }, true);
+  addEventListener("unhandledrejection", (e) => tell("error", "unhandled rejection: " + e.reason), true);
+
+  // The clock follows the page's virtual time. A loop that waits by polling the clock inside one task would
+  // never end, for virtual time stands still there: after a thousand looks it moves on by 1 ms a look.
+  const RealDate = Date;
+  const realNow = RealDate.now.bind(RealDate);
+  let last = 0, looks = 0, skew = 0;
+  const now = () => {
+    const t = realNow();
+    if (t !== last) { last = t; looks = 0; } else if (++looks > 1000) { skew += 1; }
+    return t + skew;
+  };
+  const start = now();
+  const FixedDate = new Proxy(RealDate, {
+    apply: () => new RealDate(now()).toString(),
+    construct: (target, args, newTarget) =>
+      Reflect.construct(target, args.length ? args : [now()], newTarget),
+  });
+  define(RealDate, "now", function () { return now(); });
+  define(RealDate.prototype, "constructor", FixedDate);
+  define(globalThis, "Date", FixedDate);
+  // Real elapsed time would differ by some milliseconds from run to run.
+  define(Performance.prototype, "now", function () { return now() - start; });
+  const frame = globalThis.requestAnimationFrame;
+  define(globalThis, "requestAnimationFrame", function (f) {
+    return frame.call(globalThis, typeof f === "function" ? () => f(now() - start) : f);
+  });
+
+  // Chance: mulberry32 (Tommy Ettinger, public domain), one stream for each source.
+  const stream = (seed) => () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+  const chance = stream($SEED), bytes = stream($SEED + 1);
+  define(Math, "random", function random() { return chance(); });
+  if (globalThis.Crypto) {
+    define(Crypto.prototype, "getRandomValues", function (array) {
+      const view = new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+      for (let i = 0; i < view.length; i++) view[i] = bytes() * 256;
+      return array;
+    });
+    define(Crypto.prototype, "randomUUID", function () {
+      const hex = Array.from({ length: 32 }, () => ((bytes() * 16) | 0).toString(16));
+      hex[12] = "4"; hex[16] = "89ab"[(bytes() * 4) | 0];
+      return hex.join("").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+    });
+  }
+
+  // Ways around the proxy, and windows that nobody looks at.
+  for (const name of ["RTCPeerConnection", "webkitRTCPeerConnection", "RTCDataChannel", "WebTransport",
+    "SharedWorker"]) delete globalThis[name];
+  if (globalThis.WebSocket) {
+    const refused = function (socket) {
+      setTimeout(() => {
+        socket.readyState = 3;
+        for (const e of [new Event("error"), new CloseEvent("close", { code: 1006 })]) {
+          const handler = socket["on" + e.type];
+          if (typeof handler === "function") handler.call(socket, e);
+          socket.dispatchEvent(e);
+        }
+      }, 0);
+    };
+    class ClosedSocket extends EventTarget {
+      constructor(url) {
+        super();
+        this.url = new URL(url, location.href).href;
+        this.readyState = 0;
+        this.bufferedAmount = 0;
+        this.protocol = this.extensions = "";
+        this.binaryType = "blob";
+        tell("socket", this.url);
+        refused(this);
+      }
+      send() { if (this.readyState === 0) throw new DOMException("still connecting", "InvalidStateError"); }
+      close() {}
+    }
+    ["CONNECTING", "OPEN", "CLOSING", "CLOSED"].forEach((name, i) => {
+      define(ClosedSocket, name, i); define(ClosedSocket.prototype, name, i);
+    });
+    define(ClosedSocket, "name", "WebSocket");
+    define(globalThis, "WebSocket", ClosedSocket);
+  }
+  if (globalThis.ServiceWorkerContainer) {
+    define(ServiceWorkerContainer.prototype, "register", function () {
+      return Promise.reject(new DOMException("service workers are off", "SecurityError"));
+    });
+  }
+  if (globalThis.window) define(globalThis, "print", function () {});
+})();

@@ -1,0 +1,70 @@
+"""What every kind of artifact has in common: what is put in, and what comes out.
+
+A further kind is a further module with one function of the shape of `image.render_image`, and a line in
+`engine.KINDS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from beholder.evidence.layout import Plan
+from beholder.records import EvidencePolicy, MediaLimits, Picture, Warning_
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One artifact to be shown.
+
+    Attributes:
+        name: As a person would name the file.
+        suffix: Lower case, with its dot.
+        data: Its bytes, as pinned.
+        budget: Pictures it may become, at least 1.
+    """
+
+    name: str
+    suffix: str
+    data: bytes
+    policy: EvidencePolicy
+    limits: MediaLimits
+    budget: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """An artifact as pictures.
+
+    Attributes:
+        blocked_hosts: Outside hosts that were asked for although nobody had decided on the network.
+    """
+
+    pictures: tuple[Picture, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[Warning_, ...] = ()
+    blocked_hosts: tuple[str, ...] = ()
+
+
+def cut_warnings(plan: Plan, name: str) -> list[Warning_]:
+    """What a plan leaves out or shrinks, in words."""
+    warnings = []
+    if plan.overview is not None and plan.overview < 1.0 and not plan.tiles:
+        detail = f"shown at {plan.overview:.3f} of its size"
+        warnings.append(Warning_(code="downscaled", detail=detail, source=name))
+    if plan.left_out:
+        shown = f"{len(plan.tiles)} of {plan.tiles_in_all} parts"
+        detail = f"{shown} are shown in full size; the rest is over the budget of pictures"
+        warnings.append(Warning_(code="truncated", detail=detail, source=name))
+    return warnings
+
+
+def plan_facts(plan: Plan) -> dict[str, Any]:
+    """A plan for the manifest."""
+    return {
+        "overview_scale": None if plan.overview is None else round(plan.overview, 6),
+        "parts": [[box.x, box.y, box.width, box.height] for box in plan.tiles],
+        "parts_in_all": plan.tiles_in_all,
+        "parts_left_out": plan.left_out,
+    }

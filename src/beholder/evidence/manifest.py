@@ -1,0 +1,61 @@
+"""Evidence as JSON-ready data, and back; the bytes of pictures stay out of it.
+
+    {status, route, reason, detail,
+     artifacts: [{name, sha256, size_bytes, kind, status, reason, detail, facts}],
+     pictures:  [{path, sha256, media_type, width_px, height_px, size_bytes, source, page, pages, part, parts,
+                  transforms}],
+     texts: [[name, text]], warnings: [{code, detail, source}], renderer: {…}}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from beholder.records import ArtifactEvidence, Evidence, Picture, Warning_
+
+
+def to_manifest(evidence: Evidence) -> dict[str, Any]:
+    """The evidence without its pictures' bytes, ready for `json.dump`."""
+    return {
+        "status": evidence.status,
+        "route": evidence.route,
+        "reason": evidence.reason,
+        "detail": evidence.detail,
+        "artifacts": [asdict(artifact) for artifact in evidence.artifacts],
+        "pictures": [_picture(picture) for picture in evidence.pictures],
+        "texts": [[name, text] for name, text in evidence.texts],
+        "warnings": [asdict(warning) for warning in evidence.warnings],
+        "renderer": dict(evidence.renderer),
+    }
+
+
+def from_manifest(manifest: Mapping[str, Any]) -> Evidence:
+    """The evidence that `to_manifest` was given; its pictures have a path and no bytes."""
+    return Evidence(
+        status=manifest["status"],
+        route=manifest["route"],
+        reason=manifest["reason"],
+        detail=manifest["detail"],
+        artifacts=tuple(ArtifactEvidence(**artifact) for artifact in manifest["artifacts"]),
+        pictures=tuple(
+            Picture(**{**picture, "transforms": tuple(picture["transforms"])})
+            for picture in manifest["pictures"]
+        ),
+        texts=tuple((name, text) for name, text in manifest["texts"]),
+        warnings=tuple(Warning_(**warning) for warning in manifest["warnings"]),
+        renderer=dict(manifest["renderer"]),
+    )
+
+
+def _picture(picture: Picture) -> dict[str, Any]:
+    # `asdict` would copy the bytes first.
+    values = {field.name: getattr(picture, field.name) for field in fields(picture) if field.name != "data"}
+    return values | {"transforms": list(picture.transforms)}
+
+
+def outside_hosts(evidence: Evidence) -> tuple[str, ...]:
+    """Every outside host that its pages asked for, sorted."""
+    hosts = {host for artifact in evidence.artifacts for host in artifact.facts.get("outside_hosts", ())}
+    return tuple(sorted(hosts))

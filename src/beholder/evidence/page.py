@@ -1,0 +1,453 @@
+"""One page from its first request until it stands still: what it may load, and when it is ready.
+
+Time in the page is virtual (`Emulation.setVirtualTimePolicy`): timers and animations run through without
+waiting, in the same order each time, and time stands still while a request is on its way. It starts at
+`EPOCH_S` with the page.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import json
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from beholder.errors import RenderError
+from beholder.evidence.capture import MAX_HEIGHT_PX, MAX_WIDTH_PX, Box
+from beholder.evidence.cdp import JSON, ProtocolFailure, Session
+from beholder.evidence.egress import Egress
+from beholder.evidence.hosts import host_allowed, host_kind, host_of
+from beholder.evidence.serve import ORIGIN, ServedFolder
+from beholder.records import EvidencePolicy, NetworkPolicy, Warning_
+
+EPOCH_S = 1_767_225_600
+"""The page's clock starts at 2026-01-01T00:00:00Z."""
+
+SEED = 20_260_101
+LOCALE = "en-US"
+TIMEZONE = "UTC"
+
+MIN_PAGE_TIME_S = 3.0
+"""Page time costs next to nothing, so that a page gets this much even where the protocol asks for less."""
+
+LOAD_S = 8.0
+"""Wall seconds for the page and its files to arrive; after that page time goes on without the missing ones."""
+
+AFTER_SCROLL_S = 0.3
+PROBE_S = 1.0
+"""Page time after the capture within which a change tells that the page had not settled."""
+
+MAX_SCROLL_STEPS = 64
+MAX_OWN_NAVIGATIONS = 4
+MAX_DIALOGS = 50
+MAX_NOTED = 20
+STILL_AT_MS = 3000
+"""Where endless animations are held."""
+
+
+class PageFailed(RenderError):
+    """The page hangs, has killed its renderer or cannot be captured; whose fault it is, is not known yet."""
+
+
+@cache
+def script(name: str) -> str:
+    """The text of one of our scripts for pages."""
+    return files("beholder.evidence").joinpath(name).read_text(encoding="utf-8")
+
+
+@dataclass(slots=True)
+class Page:
+    """A page being loaded.
+
+    Attributes:
+        outside: Outside hosts asked for, in the order of asking.
+        failed: Outside URLs that did not arrive, with the cause.
+        blocked: URLs that no flag opens (loopback, private addresses, local files), with the cause.
+        left_for: Where the page tried to go.
+        errors: Messages of its scripts.
+    """
+
+    session: Session
+    frame: str
+    folder: ServedFolder
+    policy: EvidencePolicy
+    network: NetworkPolicy
+    egress: Egress | None = None
+    outside: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    blocked: dict[str, str] = field(default_factory=dict)
+    left_for: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+    dialogs: int = 0
+    navigations: int = 0
+    cut_short: str = ""
+    page_time_s: float = 0.0
+    full_width: int = 1
+    full_height: int = 1
+    _first_budget_ms: float = 0.0
+    _pending: dict[str, str] = field(default_factory=dict)
+    _expired: asyncio.Event = field(default_factory=asyncio.Event)
+    _dead: asyncio.Event = field(default_factory=asyncio.Event)
+    _death: str = ""
+    _report: str = ""
+
+    # --- before the page ------------------------------------------------------------------------
+
+    async def prepare(self) -> None:
+        """Set the blank page up: size, clock, chance, interception."""
+        session = self.session
+        width, height = self.policy.viewport
+        self._report = "_" + secrets.token_hex(8)
+        session.on("Fetch.requestPaused", self._paused)
+        session.on("Emulation.virtualTimeBudgetExpired", lambda _: self._expired.set())
+        session.on("Inspector.targetCrashed", lambda _: self._die("the renderer died"))
+        session.on("Page.javascriptDialogOpening", self._dialog)
+        session.on("Runtime.bindingCalled", self._told)
+        session.on("Log.entryAdded", self._logged)
+        session.on("Target.attachedToTarget", self._attached)
+        patterns = [{"urlPattern": "*"}]
+        calls: list[tuple[str, JSON]] = [
+            ("Page.enable", {}),
+            ("Inspector.enable", {}),
+            ("Log.enable", {}),
+            ("Fetch.enable", {"patterns": patterns, "handleAuthRequests": self.egress is not None}),
+            ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}),
+            ("Runtime.addBinding", {"name": self._report}),
+            ("Page.addScriptToEvaluateOnNewDocument", {"source": self._init_script()}),
+            (
+                "Emulation.setDeviceMetricsOverride",
+                {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False},
+            ),
+            ("Emulation.setTimezoneOverride", {"timezoneId": TIMEZONE}),
+            ("Emulation.setLocaleOverride", {"locale": LOCALE}),
+            ("Emulation.setEmulatedMedia", {"media": "screen", "features": _MEDIA_FEATURES}),
+        ]
+        if self.egress is not None:
+            session.on("Fetch.authRequired", self._auth)
+            session.on("Network.requestWillBeSent", self._sent)
+            session.on("Network.responseReceived", self._received)
+            session.on("Network.loadingFinished", lambda p: self._ended(p["requestId"], ""))
+            session.on("Network.loadingFailed", lambda p: self._ended(p["requestId"], p["errorText"]))
+            calls.append(("Network.enable", {}))
+        await asyncio.gather(*(session.post(method, **params) for method, params in calls))
+
+    def _init_script(self) -> str:
+        source = script("init.js").replace("$REPORT", json.dumps(self._report))
+        return source.replace("$SEED", str(SEED)).replace("$EPOCH_MS", str(EPOCH_S * 1000))
+
+    # --- the page's life ------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """Load, let page time pass, scroll to the end and back.
+
+        Ends by `max_wait_s` at the latest; `cut_short` then says what it was doing.
+
+        Raises:
+            PageFailed: The renderer died, or the page does not come to its end of a script.
+        """
+        page_s = max(float(self.policy.min_wait_s), MIN_PAGE_TIME_S)
+        doing = "loading"
+        try:
+            async with asyncio.timeout(float(self.policy.max_wait_s)):
+                await self.alive(self._load(page_s))
+                doing = "scrolling"
+                if await self.alive(self._height()) > self.policy.viewport[1]:
+                    await self.alive(self._scroll())
+                doing = "settling"
+        except TimeoutError:
+            self.cut_short = f"still {doing} after {self.policy.max_wait_s} s"
+            self.session.post("Page.stopLoading")
+            self.session.post("Emulation.setVirtualTimePolicy", policy="pause")
+
+    async def _load(self, page_s: float) -> None:
+        self._expired.clear()
+        self._first_budget_ms = page_s * 1000
+        navigating = self.session.post("Page.navigate", url=self.folder.url)
+        try:
+            async with asyncio.timeout(LOAD_S):
+                answer = await navigating
+                if "errorText" in answer:
+                    raise PageFailed(f"cannot be opened: {answer['errorText']}")
+                await self._expired.wait()
+        except TimeoutError:
+            # Something never arrives. Page time no longer waits for it.
+            await self._advance(page_s, policy="advance")
+        self.page_time_s += page_s
+
+    async def _advance(self, page_s: float, *, policy: str = "pauseIfNetworkFetchesPending") -> None:
+        """Let page time pass."""
+        self._expired.clear()
+        await self.session.call("Emulation.setVirtualTimePolicy", policy=policy, budget=page_s * 1000)
+        await self._expired.wait()
+
+    async def _height(self) -> float:
+        metrics = await self.session.call("Page.getLayoutMetrics")
+        return float(metrics["cssContentSize"]["height"])
+
+    async def _scroll(self) -> None:
+        source = script("scroll.js").replace("$STEPS", str(MAX_SCROLL_STEPS))
+        done = self.session.post("Runtime.evaluate", expression=source, awaitPromise=True)
+        while not done.done():
+            await self._advance(AFTER_SCROLL_S)
+            self.page_time_s += AFTER_SCROLL_S
+        await done
+        await self._advance(AFTER_SCROLL_S)
+        self.page_time_s += AFTER_SCROLL_S
+
+    async def stand_still(self) -> Box:
+        """Hold animations and scripts; the page's box in CSS pixels, no larger than what can be captured.
+
+        Raises:
+            PageFailed: It does not answer.
+        """
+        source = script("still.js").replace("$AT_MS", str(STILL_AT_MS))
+        self.session.post("Runtime.evaluate", expression=source)
+        # Capturing resizes the window for a moment: no handler of the page may answer to that.
+        self.session.post("Emulation.setScriptExecutionDisabled", value=True)
+        metrics = await self.alive(self.session.call("Page.getLayoutMetrics"))
+        size = metrics["cssContentSize"]
+        width, height = self.policy.viewport
+        self.full_height = max(int(size["height"]), 1)
+        self.full_width = max(int(size["width"]), 1)
+        return Box(
+            0,
+            0,
+            min(max(self.full_width, width), MAX_WIDTH_PX),
+            min(max(self.full_height, height), MAX_HEIGHT_PX),
+        )
+
+    async def go_on(self) -> None:
+        """Let `PROBE_S` of page time pass after the capture, as far as it does so at once."""
+        await self.session.call("Emulation.setScriptExecutionDisabled", value=False)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(2.0):
+                await self.alive(self._advance(PROBE_S))
+
+    async def alive(self, work: Any) -> Any:
+        """`work`'s result, unless the renderer dies first."""
+        task = asyncio.ensure_future(work)
+        death = asyncio.ensure_future(self._dead.wait())
+        try:
+            await asyncio.wait((task, death), return_when=asyncio.FIRST_COMPLETED)
+            if not task.done():
+                raise PageFailed(self._death)
+            return task.result()
+        except ProtocolFailure as error:
+            raise PageFailed(self._death or str(error)) from error
+        finally:
+            for one in (task, death):
+                one.cancel()
+
+    def _die(self, why: str) -> None:
+        self._death = self._death or why
+        self._dead.set()
+
+    # --- what the browser asks and tells --------------------------------------------------------
+
+    async def _paused(self, params: JSON) -> None:
+        await self._decide(self.session, params)
+
+    async def _decide(self, session: Session, params: JSON) -> None:
+        """Answer, pass on or refuse one request."""
+        request, url = params["requestId"], params["request"]["url"]
+        document = params.get("resourceType") == "Document"
+        main = document and params.get("frameId") == self.frame
+        if url.startswith(ORIGIN + "/"):
+            await self._own(session, request, url, main=main)
+            return
+        if main:
+            # Answered with "no content" the page stays as it is; a refusal would replace it.
+            self._note_leaving(url)
+            await session.call("Fetch.fulfillRequest", requestId=request, responseCode=204)
+            return
+        if url.startswith(("data:", "blob:", "about:")):
+            await session.call("Fetch.continueRequest", requestId=request)
+            return
+        if self._may_go(url):
+            await session.call("Fetch.continueRequest", requestId=request)
+        else:
+            await session.call("Fetch.failRequest", requestId=request, errorReason="BlockedByClient")
+
+    async def _own(self, session: Session, request: str, url: str, *, main: bool) -> None:
+        if main:
+            self.navigations += 1
+            if self.navigations > MAX_OWN_NAVIGATIONS:
+                self._note_leaving(url)
+                await session.call("Fetch.fulfillRequest", requestId=request, responseCode=204)
+                return
+        answer = await asyncio.to_thread(self.folder.answer, url)
+        if main and self.navigations == 1:
+            # Sent before the answer, this waits in the browser and takes effect as the page is made. Asked for
+            # earlier it would run on the blank page; awaited here it would wait for this very answer.
+            self.session.post(
+                "Emulation.setVirtualTimePolicy",
+                policy="pauseIfNetworkFetchesPending",
+                budget=self._first_budget_ms,
+                initialVirtualTime=EPOCH_S,
+                maxVirtualTimeTaskStarvationCount=100_000,
+            )
+        await session.call(
+            "Fetch.fulfillRequest",
+            requestId=request,
+            responseCode=answer.status,
+            responseHeaders=[{"name": "content-type", "value": answer.media_type}],
+            body=base64.b64encode(answer.body).decode(),
+        )
+
+    def _may_go(self, url: str) -> bool:
+        """Whether a request leaves this machine; if not, it is noted."""
+        host = host_of(url)
+        if host_kind(host) != "outside" or not url.startswith(("http:", "https:", "ws:", "wss:")):
+            self._note(self.blocked, url, "never reached from a page")
+            return False
+        if host not in self.outside:
+            self.outside.append(host)
+        if url.startswith(("ws:", "wss:")):
+            self._note(self.failed, url, "sockets are closed")
+            return False
+        if self.egress is None or not host_allowed(host, self.network):
+            self._note(self.failed, url, "blocked by the network policy")
+            return False
+        return True
+
+    def _note(self, where: dict[str, str], url: str, why: str) -> None:
+        if len(where) < MAX_NOTED:
+            where.setdefault(url[:300], why)
+
+    def _note_leaving(self, url: str) -> None:
+        if len(self.left_for) < MAX_NOTED:
+            self.left_for.append(url[:300])
+
+    def _attached(self, params: JSON) -> None:
+        """A worker: its requests are decided here too, before it runs."""
+        child = self.session.connection.session(params["sessionId"])
+
+        async def paused(request: JSON) -> None:
+            await self._decide(child, request)
+
+        child.on("Fetch.requestPaused", paused)
+        child.on("Target.attachedToTarget", self._attached)
+        for method, extra in (
+            ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
+            ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}),
+            ("Runtime.runIfWaitingForDebugger", {}),
+        ):
+            child.post(method, **extra)
+
+    async def _dialog(self, params: JSON) -> None:
+        self.dialogs += 1
+        if self.dialogs > MAX_DIALOGS:
+            self._die(f"opens more than {MAX_DIALOGS} dialogs")
+            return
+        leaving = params["type"] == "beforeunload"
+        await self.session.call("Page.handleJavaScriptDialog", accept=leaving)
+
+    def _told(self, params: JSON) -> None:
+        """What our script in the page has to say."""
+        if params["name"] != self._report:
+            return
+        kind, text = json.loads(params["payload"])
+        if kind == "socket":
+            self._may_go(text)
+        elif len(self.errors) < MAX_NOTED:
+            self.errors.append(text)
+
+    def _logged(self, params: JSON) -> None:
+        """A local file is refused before it becomes a request; only the log tells."""
+        text = params["entry"].get("text", "")
+        marker = "Not allowed to load local resource: "
+        if text.startswith(marker):
+            self._note(self.blocked, text.removeprefix(marker), "never reached from a page")
+
+    async def _auth(self, params: JSON) -> None:
+        answer: JSON = {"response": "CancelAuth"}
+        if self.egress is not None and params["authChallenge"].get("source") == "Proxy":
+            answer = {
+                "response": "ProvideCredentials",
+                "username": self.egress.user,
+                "password": self.egress.password,
+            }
+        await self.session.call(
+            "Fetch.continueWithAuth", requestId=params["requestId"], authChallengeResponse=answer
+        )
+
+    def _sent(self, params: JSON) -> None:
+        url = params["request"]["url"]
+        if not url.startswith(ORIGIN) and url.startswith("http"):
+            self._pending[params["requestId"]] = url
+
+    def _received(self, params: JSON) -> None:
+        url, status = self._pending.get(params["requestId"], ""), params["response"]["status"]
+        if url and status >= 400:
+            self._note(self.failed, url, f"answered {status}")
+
+    def _ended(self, request: str, error: str) -> None:
+        url = self._pending.pop(request, "")
+        if url and error and host_kind(host_of(url)) == "outside":
+            self._note(self.failed, url, error)
+
+    # --- afterwards -----------------------------------------------------------------------------
+
+    @property
+    def pending(self) -> list[str]:
+        """Outside URLs still on their way."""
+        return list(self._pending.values())[:MAX_NOTED]
+
+    def facts(self) -> dict[str, Any]:
+        """What was recorded, for the manifest. Nothing in it depends on the machine's speed."""
+        facts: dict[str, Any] = {
+            "viewport": list(self.policy.viewport),
+            "device_scale": 1,
+            "color_scheme": "light",
+            "reduced_motion": True,
+            "locale": LOCALE,
+            "timezone": TIMEZONE,
+            "clock": "2026-01-01T00:00:00Z",
+            "random_seed": SEED,
+            "page_size": [self.full_width, self.full_height],
+            "wait": {
+                "how": "virtual time",
+                "page_time_s": round(self.page_time_s, 3),
+                "asked_s": float(self.policy.min_wait_s),
+                "cut_short": self.cut_short,
+            },
+            "served": dict(sorted(self.folder.served.items())),
+            "outside_hosts": sorted(self.outside),
+        }
+        optional: dict[str, Any] = {
+            "missing_files": sorted(self.folder.missing)[:MAX_NOTED],
+            "failed": self.failed,
+            "blocked": self.blocked,
+            "pending": self.pending,
+            "left_for": self.left_for,
+            "script_errors": self.errors,
+            "dialogs": self.dialogs,
+        }
+        return facts | {key: value for key, value in optional.items() if value}
+
+    def warnings(self) -> Iterator[Warning_]:
+        """What a reader of the score should know."""
+        name = self.folder.name
+        for code, entries in (("external_resource_failed", self.failed), ("blocked_resource", self.blocked)):
+            if entries:
+                listed = "; ".join(f"{url}: {why}" for url, why in list(entries.items())[:5])
+                more = f"; and {len(entries) - 5} more" if len(entries) > 5 else ""
+                yield Warning_(code=code, detail=listed + more, source=name)
+        if self.folder.missing:
+            yield Warning_(code="missing_file", detail=", ".join(self.folder.missing[:5]), source=name)
+        if self.errors:
+            yield Warning_(code="script_error", detail="; ".join(self.errors[:3]), source=name)
+        if self.left_for:
+            yield Warning_(code="left_page", detail="tried to go to " + self.left_for[0], source=name)
+
+
+_MEDIA_FEATURES = [
+    {"name": "prefers-color-scheme", "value": "light"},
+    {"name": "prefers-reduced-motion", "value": "reduce"},
+]

@@ -1,0 +1,109 @@
+"""Which files of a submission are looked at, and by whom; every other one is listed with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+
+from beholder.records import Artifact, ArtifactEvidence, Route, Routing, Submission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What routing decided.
+
+    Attributes:
+        route: `none` if there is nothing of a kind that the protocol looks at.
+        chosen: The files to show, in the order they are sent.
+        not_shown: The others, each with `excluded`, `not_selected` or `unsupported`.
+        reason: With route `none`: `missing` (no file at all) or `unsupported`.
+    """
+
+    route: Route
+    chosen: tuple[Artifact, ...] = ()
+    not_shown: tuple[ArtifactEvidence, ...] = ()
+    reason: str | None = None
+
+
+def is_excluded(name: str, patterns: Iterable[str]) -> str | None:
+    """The first pattern that drops a name, or None.
+
+    A pattern that ends in `/` drops a folder wherever it stands; any other is a shell pattern, tried
+    against the whole path and against the last part of it. Case does not count.
+    """
+    path = PurePosixPath(name.lower())
+    for pattern in patterns:
+        wanted = pattern.lower()
+        if wanted.endswith("/"):
+            folder = tuple(wanted.strip("/").split("/"))
+            parents = path.parts[:-1]
+            if any(parents[at : at + len(folder)] == folder for at in range(len(parents))):
+                return pattern
+        elif fnmatchcase(str(path), wanted) or fnmatchcase(path.name, wanted):
+            return pattern
+    return None
+
+
+def select_artifacts(submission: Submission, routing: Routing) -> Selection:
+    """What of the submission is shown.
+
+    Exclusion comes first. On the strict route one visual file takes the whole submission to the visual
+    judge, else the text judge has it, never back. `first` takes the best by the order of the suffixes,
+    then `index.*`, the shortest path, the name. A response text is text on the strict route.
+    """
+    dropped: list[ArtifactEvidence] = []
+    left: list[Artifact] = []
+    for artifact in submission.artifacts:
+        pattern = is_excluded(artifact.name, routing.exclude)
+        if pattern is None:
+            left.append(artifact)
+        else:
+            dropped.append(_listed(artifact, "excluded", f"the protocol excludes {pattern!r}"))
+    visual = [artifact for artifact in left if artifact.suffix in routing.visual]
+    text = [artifact for artifact in left if artifact.suffix in routing.text]
+    route: Route
+    if visual:
+        route, chosen, order = "visual", visual, routing.visual
+    elif routing.kind == "strict" and (text or (submission.response or "").strip()):
+        route, chosen, order = "text", text, routing.text
+    else:
+        route, chosen, order = "none", [], ()
+    ranked = sorted(chosen, key=lambda artifact: _rank(artifact, order))
+    if routing.select == "first" and route == "visual":
+        ranked = ranked[:1]
+    shown = {id(artifact) for artifact in ranked}
+    for artifact in left:
+        if id(artifact) in shown:
+            continue
+        known = artifact.suffix in routing.visual or artifact.suffix in routing.text
+        if not known:
+            detail = f"the protocol looks at no {artifact.suffix or 'file without a suffix'}"
+            dropped.append(_listed(artifact, "unsupported", detail))
+        elif artifact.suffix in order:
+            dropped.append(_listed(artifact, "not_selected", f"{ranked[0].name} comes first"))
+        else:
+            dropped.append(_listed(artifact, "not_selected", f"the {route} judge is not shown this kind"))
+    reason = None
+    if route == "none":
+        reason = "unsupported" if submission.artifacts else "missing"
+    return Selection(route=route, chosen=tuple(ranked), not_shown=tuple(dropped), reason=reason)
+
+
+def _rank(artifact: Artifact, order: tuple[str, ...]) -> tuple[int, bool, int, int, str]:
+    path = PurePosixPath(artifact.name)
+    is_index = path.stem.lower() == "index"
+    return order.index(artifact.suffix), not is_index, len(path.parts), len(artifact.name), artifact.name
+
+
+def _listed(artifact: Artifact, reason: str, detail: str) -> ArtifactEvidence:
+    return ArtifactEvidence(
+        name=artifact.name,
+        sha256=artifact.sha256,
+        size_bytes=artifact.size_bytes,
+        kind="",
+        status="not_shown",
+        reason=reason,
+        detail=detail,
+    )

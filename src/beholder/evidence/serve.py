@@ -1,0 +1,104 @@
+"""The submission's folder as a made-up web site: what a page may load of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes, urlsplit
+
+from beholder.errors import BrokenArtifact
+from beholder.evidence.files import read_below
+
+ORIGIN = "http://artifact.invalid"
+"""No such host can exist (RFC 6761). On plain http, so that scripts from http: hosts load as they would from a
+file; the browser is told to treat it as secure, so that what needs a secure context works too."""
+
+MAX_SERVED_BYTES = 256 * 1024 * 1024
+"""Bytes one page may load from its folder in all."""
+
+_TYPES = {
+    ".htm": "text/html",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".json": "application/json",
+    ".geojson": "application/geo+json",
+    ".wasm": "application/wasm",
+    ".woff": "font/woff",
+    ".woff2": "font/woff2",
+    ".ttf": "font/ttf",
+    ".otf": "font/otf",
+    ".avif": "image/avif",
+    ".webp": "image/webp",
+    ".svg": "image/svg+xml",
+    ".ico": "image/x-icon",
+}
+_BUILT_IN_TYPES = mimetypes.MimeTypes(filenames=())
+"""Python's own table without the machine's, which would differ from one to the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a request gets. No charset is named, so that undeclared encodings are guessed as from a file."""
+
+    status: int
+    media_type: str = "text/plain"
+    body: bytes = b""
+
+
+@dataclass(slots=True)
+class ServedFolder:
+    """One page and the files around it.
+
+    Attributes:
+        root: The folder; None: the page stands alone.
+        name: The page's path below it.
+        page: The page's bytes, as pinned.
+        served: Name -> sha256 of each further file that was loaded.
+        missing: Names asked for that are not there or may not be read.
+    """
+
+    root: Path | None
+    name: str
+    page: bytes
+    served: dict[str, str] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    _left: int = MAX_SERVED_BYTES
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        return f"{ORIGIN}/{quote(self.name, errors='surrogateescape')}"
+
+    def answer(self, url: str) -> Answer:
+        """The file a URL of our origin names. Reads the disk."""
+        raw = urlsplit(url).path.lstrip("/").split("/")
+        parts = [unquote_to_bytes(part) for part in raw]
+        name = b"/".join(parts).decode("utf-8", "surrogateescape")
+        if name == self.name:
+            return Answer(200, "text/html", self.page)
+        # A dot-file is nothing a page is made of; a separator or NUL inside a part is no name at all.
+        unfit = any(not part or part.startswith(b".") or b"/" in part or b"\0" in part for part in parts)
+        if unfit or self.root is None:
+            return self._nothing(name)
+        try:
+            data = read_below(self.root, name, limit=self._left)
+        except (BrokenArtifact, FileNotFoundError):
+            return self._nothing(name)
+        self._left -= len(data)
+        self.served[name] = hashlib.sha256(data).hexdigest()
+        return Answer(200, media_type(name), data)
+
+    def _nothing(self, name: str) -> Answer:
+        # Browsers ask for this one by themselves.
+        if name != "favicon.ico" and name not in self.missing:
+            self.missing.append(name)
+        return Answer(404, body=b"not found")
+
+
+def media_type(name: str) -> str:
+    """By suffix, the same on every machine."""
+    suffix = Path(name).suffix.lower()
+    return _TYPES.get(suffix) or _BUILT_IN_TYPES.guess_type("x" + suffix)[0] or "application/octet-stream"
