@@ -370,7 +370,7 @@ class JudgeServer:
             rules: The script.
             port: 0 takes a free one.
             log: Where a line per request goes.
-            light: Count and time the requests only, without keeping or reading their bodies: for benchmarks.
+            light: Count and time the requests and read their model, without keeping their bodies: for benchmarks.
         """
         self.rules = list(rules)
         self.requests: list[SeenRequest] = []
@@ -460,7 +460,8 @@ class JudgeServer:
 
     def _note(self, path: str, headers: Mapping[str, str], raw: bytes) -> SeenRequest:
         if self._light:
-            raw = b""
+            model = re.search(rb'"model": ?"[^"]*"', raw)
+            raw = b"{" + (model[0] if model else b"") + b"}"
         request = SeenRequest(len(self.requests) + 1, time.time(), path, headers, raw, self._images)
         self.requests.append(request)
         if self._log:

@@ -38,7 +38,7 @@ class StandIn:
     """A short text that stands for one picture's base64 until the request leaves.
 
     Attributes:
-        token: 64 letters that are the base64 of `data`; random, so that no prompt can hold them.
+        token: 64 hexadecimal digits that are the base64 of `data`; random, so that no prompt can hold them.
         data: What the vendor's library is given as the picture's bytes.
         encoded: The picture's base64.
     """
@@ -164,15 +164,11 @@ def read_content(body: Mapping[str, Any]) -> tuple[list[str], list[str], list[st
 def _image_of(part: Mapping[str, Any]) -> str | None:
     inline = part.get("inlineData") or part.get("source")
     if inline:
-        return _standard(inline.get("data", ""))
+        return str(inline.get("data", ""))
     url = part.get("image_url")
     if url:
-        return _standard((url if isinstance(url, str) else url["url"]).partition(";base64,")[2])
+        return str(url if isinstance(url, str) else url["url"]).partition(";base64,")[2]
     return None
-
-
-def _standard(encoded: str) -> str:
-    return encoded.replace("-", "+").replace("_", "/")
 
 
 def settings_of(body: Mapping[str, Any], path: str) -> dict[str, Any]:

@@ -43,7 +43,9 @@ REJECTED = Fate(JudgeRejected, "rejected", "the judge rejects this request")
 TOO_LARGE = Fate(JudgeRejected, "rejected", "the request is too large for the judge")
 BAD_KEY = Fate(JudgeRejected, "rejected", "the key is not accepted", stops_run=True)
 NO_QUOTA = Fate(JudgeRejected, "rejected", "the account's quota or credit is used up", stops_run=True)
-NO_MODEL = Fate(JudgeRejected, "rejected", "the model's name is not known there", stops_run=True)
+NO_MODEL = Fate(
+    JudgeRejected, "rejected", "the model's name, or the address, is not known there", stops_run=True
+)
 NOT_ALLOWED = Fate(JudgeRejected, "rejected", "this account may not use the judge", stops_run=True)
 MOVED = Fate(JudgeRejected, "rejected", "that address sends on to another one: give it", stops_run=True)
 MISUSE = Fate(JudgeRejected, "rejected", "the library refuses these settings", stops_run=True)
