@@ -145,7 +145,7 @@ def image(task_id: str, number: int = 1, size: tuple[int, int] = (960, 600), **m
 
 def figures(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The summary's figures of some rows; the interval is a made-up one of the right shape."""
-    counted = [one["main_score"] for one in rows if one["outcome"] in ("scored", "absent")]
+    counted = [one["main_score"] for one in rows if one["main_score"] is not None]
     reasons: dict[str, dict[str, int]] = {"absent": {}, "unscored": {}}
     for one in rows:
         if one["outcome"] in reasons:
@@ -335,7 +335,7 @@ def varied_rows(model: str, seed: int = 1) -> list[dict[str, Any]]:
             model,
             outcome="unscored",
             reason="blocked_resources",
-            detail="tile.example.org: allow it with --network tile.example.org",
+            main_score_error="blocked_resources: tile.example.org: allow it with --network tile.example.org",
             labels={"level": "Level2", "region": "World"},
         ),
         row(

@@ -1,7 +1,8 @@
-"""Out-dirs -> `report.html`, `REPORT_EVALUATION.md` and a table for the terminal.
+"""Out-dirs -> `report.html`, `REPORT_EVALUATION.md`, a protocol's own table, a table for the terminal.
 
-    load.py -> Run -> view.py -> ReportView -> html.py, markdown.py
-                                 summaries  -> terminal.py
+    load.py -> Run -> items.py, view.py -> ReportView -> html.py, markdown.py
+                                           summaries  -> terminal.py
+                                           rows       -> table.py
 
 Needs only an out-dir: no browser, no key, no network.
 """
@@ -9,6 +10,7 @@ Needs only an out-dir: no browser, no key, no network.
 from __future__ import annotations
 
 from beholder.report.load import Run, TaskTexts, load_run
+from beholder.report.table import write_table
 from beholder.report.terminal import results_table
 from beholder.report.view import ReportView, build_view
 from beholder.report.write import write_joint_reports, write_reports
@@ -22,4 +24,5 @@ __all__ = [
     "results_table",
     "write_joint_reports",
     "write_reports",
+    "write_table",
 ]

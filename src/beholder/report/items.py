@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -214,16 +214,13 @@ def _reason(row: Json) -> Note | None:
     code = row.get("reason")
     if not code:
         return None
-    return Note(code=code, words=words.reason(code), detail=row.get("detail") or _cause(row, code))
+    return Note(code=code, words=words.reason(code), detail=_cause(row, code))
 
 
 def _cause(row: Json, code: str) -> str:
-    """The detail of the artifact or repeat that made a task absent or unscored."""
-    parts: Iterable[Json] = [
-        *((row.get("evidence") or {}).get("artifacts") or []),
-        *(row.get("repeats") or []),
-    ]
-    return next((part["detail"] for part in parts if part.get("reason") == code and part.get("detail")), "")
+    """What is known of a reason in particular: a repeat's `detail`, a task's `main_score_error`."""
+    text = str(row.get("detail") or row.get("main_score_error") or "")
+    return "" if text == code else text.removeprefix(f"{code}: ")
 
 
 def _position(value: float | None, scale: Scale) -> float | None:

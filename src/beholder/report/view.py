@@ -379,7 +379,7 @@ def _groups(runs: Sequence[Run], scale: Scale) -> tuple[tuple[GroupTable, ...], 
             without.append((label, f"{numbers.count(len(values))} different values"))
         else:
             rows = tuple(
-                GroupRow(value=value, model=name, figures=figures_of(groups[value], scale))
+                GroupRow(value=value or numbers.DASH, model=name, figures=figures_of(groups[value], scale))
                 for value in values
                 for name, groups in by_model.items()
                 if value in groups
@@ -431,7 +431,16 @@ def _judge(run: Run) -> Json:
 
 def _warnings(runs: Sequence[Run], joint: Json) -> tuple[WarningView, ...]:
     """The summaries' warnings and those that rows and manifests imply, one view per code."""
-    told = [("", warning) for warning in joint.get("warnings") or []]
+    own_words = {
+        (warning.get("code"), f"{run.name}: {warning.get('detail')}")
+        for run in runs
+        for warning in run.summary.get("warnings") or []
+    }
+    told = [
+        ("", warning)
+        for warning in joint.get("warnings") or []
+        if (warning.get("code"), warning.get("detail")) not in own_words
+    ]
     for run in runs:
         who = run.name if len(runs) > 1 else ""
         own = list(run.summary.get("warnings") or [])
@@ -464,11 +473,11 @@ def _implied_warnings(run: Run) -> list[Json]:
     partial = sum(1 for row in scored if (row.get("n_scored") or 0) < (row.get("n_requested") or 0))
     if partial:
         detail = f"{partial} of {numbers.plural(len(scored), 'scored task')}"
-        warnings.append({"code": "partial_repeats", "detail": detail})
+        warnings.append({"code": "partial_coverage", "detail": detail})
     served = _judge(run).get("served") or []
     if len(served) > 1:
-        warnings.append({"code": "mixed_served_models", "detail": ", ".join(served)})
-    if (run.manifest.get("renderer") or {}).get("sandbox") is False:
+        warnings.append({"code": "served_models_differ", "detail": ", ".join(served)})
+    if (run.manifest.get("renderer") or {}).get("sandbox") in (False, "off"):
         warnings.append({"code": "sandbox_off"})
     codes = [
         {warning.get("code") for warning in (row.get("evidence") or {}).get("warnings") or []}
@@ -520,13 +529,17 @@ def _facts(run: Run) -> dict[str, str]:
         "Repeats": _repeats(summary),
         "Interval": str(summary.get("ci_method") or ""),
         "Renderer": _flat(renderer),
-        "Browser sandbox": {True: "on", False: "off"}.get(sandbox, str(sandbox or "")),
+        "Browser sandbox": {True: "on", False: "off", None: ""}.get(sandbox, str(sandbox)),
         "beholder": str(manifest.get("beholder") or ""),
         "Started": str(record.get("started") or ""),
         "Ended": str(record.get("ended") or ""),
         "Duration": numbers.duration(record["seconds"]) if record.get("seconds") is not None else "",
-        "Calls": ", ".join(f"{numbers.count(n)} {name}" for name, n in calls.items() if isinstance(n, int)),
-        "Tokens": ", ".join(f"{numbers.count(n)} {name}" for name, n in tokens.items() if isinstance(n, int)),
+        "Calls": ", ".join(
+            f"{numbers.count(n)} {name.replace('_', ' ')}" for name, n in calls.items() if isinstance(n, int)
+        ),
+        "Tokens": ", ".join(
+            f"{numbers.count(n)} {name.replace('_', ' ')}" for name, n in tokens.items() if isinstance(n, int)
+        ),
         "Cost": numbers.money(_cost(run)) if _cost(run) is not None else "",
     }
     return {label: text for label, text in facts.items() if text}

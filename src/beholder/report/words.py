@@ -58,9 +58,12 @@ WARNINGS: Mapping[str, str] = {
     "external_resource_failed": "something the page asked for did not load",
     "blocked_resource": "an outside host was blocked",
     "downscaled": "the picture was made smaller to fit the judge",
-    "partial_repeats": "some tasks rest on fewer repeats than asked for",
-    "mixed_served_models": "the judge was served by more than one model version",
     "sandbox_off": "pages were rendered without the browser's sandbox",
+    # of a summary
+    "unscored": "some tasks have no score",
+    "partial_coverage": "some tasks rest on fewer repeats than asked for",
+    "served_models_differ": "more than one model answered under the judge's name",
+    "evidence_policies_differ": "the tasks were not all shown in the same way",
     "evidence_warnings": "some evidence was shown with defects",
 }
 
@@ -74,6 +77,7 @@ FLAGS: Mapping[str, str] = {
     "template_echo": "the reply repeats the question's own example",
     "partial_coverage": "not every repeat was scored",
     "repeats_disagree": "the repeats disagree on passing",
+    "served_models_differ": "the repeats were answered by different models",
 }
 
 

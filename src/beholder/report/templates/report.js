@@ -149,17 +149,24 @@
         file.detail ? untrusted(` ${file.detail}`, "span", "muted") : ""))));
   }
 
+  function cause(reason, state) {
+    if (!reason) return "";
+    return el("div", { className: `cause ${state}` },
+      el("p", {}, untrusted(reason.words, "b"), el("code", {}, reason.code)),
+      reason.detail ? untrusted(reason.detail, "p", "muted") : "");
+  }
+
   function scoreTable(item) {
     if (!item.scores.length) return "";
     const several = item.repeats.length > 1;
     const head = el("tr", {}, el("th", { scope: "col" }, "Criterion"), el("th", { scope: "col", className: "n" }, "Scale"),
-      several ? item.repeats.map((repeat) => el("th", { scope: "col", className: "n", title: `Repeat ${repeat.number}` }, String(repeat.number))) : [],
+      several ? item.repeats.map((repeat) => el("th", { scope: "col", className: "n" }, el("span", { className: "word" }, "Repeat "), String(repeat.number))) : [],
       el("th", { scope: "col", className: "n" }, several ? "Mean" : "Score"));
     const body = item.scores.map((row) => el("tr", { className: row.kind },
       untrusted(row.name, "th"), el("td", { className: "n muted" }, row.scale),
       several ? row.cells.map((cell) => el("td", { className: "n" }, cell)) : [],
       el("td", { className: "n strong" }, row.mean)));
-    return el("div", { className: "scroll" },
+    return el("div", { className: "scroll", role: "region", "aria-label": "Scores", tabIndex: 0 },
       el("table", { className: "scores" }, el("thead", {}, head), el("tbody", {}, body)));
   }
 
@@ -176,8 +183,7 @@
     const title = several ? `Repeat ${repeat.number}` : "The judge's words";
     return el("section", { className: "repeat" },
       el("h3", {}, title, el("span", { className: "score" }, repeat.score), chip(repeat.state)),
-      repeat.reason ? el("p", { className: "why" }, untrusted(repeat.reason.words), el("code", {}, repeat.reason.code),
-        repeat.reason.detail ? untrusted(` ${repeat.reason.detail}`, "span", "muted") : "") : "",
+      cause(repeat.reason, repeat.state),
       repeat.rationale ? untrusted(repeat.rationale, "p", "rationale") : "",
       repeat.flags.length ? el("p", { className: "tags" }, repeat.flags.map((flag) =>
         el("span", { className: "tag" }, icon("flag"), untrusted(flag.words)))) : "",
@@ -199,8 +205,8 @@
   }
 
   function step(name, title, id) {
-    if (id === null) return el("span", { className: "step", ariaDisabled: "true" }, icon(name));
-    return el("a", { className: "step", href: `#${id}`, title, ariaLabel: title }, icon(name));
+    if (id === null) return el("span", { className: "step", "aria-disabled": "true" }, icon(name));
+    return el("a", { className: "step", href: `#${id}`, title, "aria-label": title }, icon(name));
   }
 
   function neighbours(item) {
@@ -211,13 +217,9 @@
 
   function showItem(item) {
     const near = neighbours(item);
-    const close = el("button", { type: "button", className: "step", ariaLabel: "Close", title: "Close (Esc)" }, icon("close"));
+    const close = el("button", { type: "button", className: "step", "aria-label": "Close", title: "Close (Esc)" }, icon("close"));
     close.addEventListener("click", () => itemDialog.close());
     const several = item.repeats.length > 1;
-    const why = item.reason
-      ? el("p", { className: "why" }, untrusted(item.reason.words), el("code", {}, item.reason.code),
-        item.reason.detail ? untrusted(` ${item.reason.detail}`, "span", "muted") : "")
-      : "";
     const noPicture = item.route === "text" ? "Judged on text; what was sent is in the prompt." : "No picture was sent to the judge.";
     itemDialog.replaceChildren(
       el("header", {},
@@ -227,19 +229,19 @@
         el("div", { className: "verdict" },
           el("span", { className: "score" }, el("b", {}, item.score), item.scale && item.score !== "–" ? el("span", { className: "muted" }, ` / ${item.scale}`) : ""),
           chip(item.state)),
-        el("nav", { ariaLabel: "Items" },
+        el("nav", { "aria-label": "Items" },
           near.at >= 0 ? el("span", { className: "muted count" }, `${near.at + 1} of ${near.of}`) : "",
           step("previous", "Previous item (←)", near.previous), step("next", "Next item (→)", near.next), close)),
       el("div", { className: "columns" },
-        el("div", { className: "evidence", role: "region", ariaLabel: "Evidence", tabIndex: 0 },
+        el("div", { className: "evidence", role: "region", "aria-label": "Evidence", tabIndex: 0 },
           item.pictures.length
             ? item.pictures.map((picture, position) => pictureFigure(item, picture, position))
             : el("p", { className: "gone" }, noPicture),
           notes("Warnings", item.warnings, "warning"),
           notes("Not shown to the judge", item.not_shown, "absent"),
           files(item)),
-        el("div", { className: "judgement", role: "region", ariaLabel: "Judgement", tabIndex: 0 },
-          why,
+        el("div", { className: "judgement", role: "region", "aria-label": "Judgement", tabIndex: 0 },
+          cause(item.reason, item.state),
           item.spread ? el("p", { className: "muted" }, item.state === "absent" ? `Absent: ${item.spread}.` : `The score ${item.spread}.`) : "",
           item.flags.length ? el("p", { className: "tags" }, item.flags.map((flag) =>
             el("span", { className: "tag", title: flag.code }, icon("flag"), untrusted(flag.words)))) : "",
@@ -286,7 +288,8 @@
     const label = el("span", { className: "u caption" });
     const level = el("output", {});
     const button = (text, title, act) => {
-      const made = el("button", { type: "button", title, ariaLabel: title }, text);
+      const sign = text.length === 1; // a word or a ratio names itself
+      const made = el("button", { type: "button", title, "aria-label": sign && title }, text);
       made.addEventListener("click", act);
       return made;
     };
@@ -332,12 +335,12 @@
 
     image.addEventListener("load", draw);
     image.addEventListener("click", () => (factor === null && fitting() < 1 ? full() : fit()));
-    const close = el("button", { type: "button", className: "step", ariaLabel: "Close", title: "Close (Esc)" }, icon("close"));
+    const close = el("button", { type: "button", className: "step", "aria-label": "Close", title: "Close (Esc)" }, icon("close"));
     close.addEventListener("click", () => zoomDialog.close());
     const many = item.pictures.length > 1;
     zoomDialog.replaceChildren(
       el("header", {}, label,
-        el("nav", { ariaLabel: "Zoom" },
+        el("nav", { "aria-label": "Zoom" },
           many ? button("‹", "Previous image (Page Up)", KEYS.PageUp) : "",
           many ? button("›", "Next image (Page Down)", KEYS.PageDown) : "",
           button("−", "Smaller (-)", smaller), level, button("+", "Larger (+)", larger),
@@ -358,6 +361,7 @@
   // ---- wiring ---------------------------------------------------------------------------------
 
   byId("tools").hidden = false;
+  byId("no-script").hidden = true;
   byId("tools").addEventListener("submit", (event) => event.preventDefault());
   byId("tools").addEventListener("input", filter);
   byId("sort").addEventListener("change", sort);

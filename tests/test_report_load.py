@@ -1,0 +1,98 @@
+"""Out-dirs are read whole or refused with the place that is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from beholder.errors import StoreError
+from beholder.report.load import folder_of, image_paths, load_run, url
+from tests.fakes import outdir
+
+
+def test_an_out_dir_is_read_with_its_texts(tmp_path: Path) -> None:
+    """Rows, summary, prompts and raw replies come back verbatim, in the rows' order."""
+    run = load_run(outdir.write_varied(tmp_path / "atlas"))
+    assert run.name == "atlas"
+    assert [row["task_id"] for row in run.rows] == [row["task_id"] for row in outdir.varied_rows("atlas")]
+    texts = run.texts[run.rows[1]["folder"]]
+    assert "{query}" in (texts.prompt or "")
+    assert sorted(texts.replies) == [1, 3]  # the second repeat had no usable reply
+    assert json.loads(texts.replies[1])["reason"] == outdir.WORDS[1]
+
+
+def test_line_ends_of_a_reply_are_kept(tmp_path: Path) -> None:
+    """A raw reply is shown as it came, a carriage return and a broken byte included."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    row = outdir.varied_rows("atlas")[0]
+    (out / row["folder"] / "reply-1.txt").write_bytes(b"a\r\nb\xff")
+    assert load_run(out).texts[row["folder"]].replies[1] == "a\r\nb\ufffd"
+
+
+def test_a_picture_that_is_gone_is_noticed(tmp_path: Path) -> None:
+    """Rows may outlive their pictures; the missing paths are listed."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    path = outdir.varied_rows("atlas")[0]["evidence"]["images"][0]["path"]
+    (out / path).unlink()
+    assert load_run(out).missing == {path}
+
+
+@pytest.mark.parametrize("name", ["judge_results.jsonl", "judge_summary.json"])
+def test_a_folder_without_rows_or_summary_is_no_out_dir(tmp_path: Path, name: str) -> None:
+    """What a report cannot do without is asked for by name."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    (out / name).unlink()
+    with pytest.raises(StoreError, match=name) as caught:
+        load_run(out)
+    assert caught.value.slug == "not_an_out_dir"
+
+
+def test_manifest_and_run_record_may_be_missing(tmp_path: Path) -> None:
+    """A report needs neither `manifest.json` nor `run.json`."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    (out / "manifest.json").unlink()
+    (out / "run.json").unlink()
+    run = load_run(out)
+    assert (run.manifest, run.run) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('{"task_id": "a"}\n{"task', ":2: not valid JSON"),
+        ("[1]\n", "not a JSON object"),
+        ('{"a": NaN}\n', "NaN is not JSON"),
+    ],
+)
+def test_a_damaged_row_is_named_by_its_line(tmp_path: Path, content: str, said: str) -> None:
+    """Half a row, another shape and NaN are refused."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    (out / "judge_results.jsonl").write_text(content, encoding="utf-8")
+    with pytest.raises(StoreError, match=said) as caught:
+        load_run(out)
+    assert caught.value.slug == "damaged"
+
+
+def test_bytes_that_are_no_utf8_are_damage(tmp_path: Path) -> None:
+    """Another encoding is refused rather than guessed."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    (out / "judge_summary.json").write_bytes(b'{"model": "\xff"}')
+    with pytest.raises(StoreError, match="judge_summary"):
+        load_run(out)
+
+
+def test_a_path_out_of_the_out_dir_is_not_followed() -> None:
+    """Neither a picture nor a folder of a row may lead outside."""
+    images = [{"path": path} for path in ("a/1.png", "../x.png", "/etc/x.png", "a/../../x.png", "")]
+    assert image_paths({"evidence": {"images": images}}) == ["a/1.png"]
+    assert folder_of({"folder": "../a"}) == ""
+    assert folder_of({"folder": "t/j"}) == "t/j"
+    assert folder_of({"evidence": {"images": [{"path": "t/j/1.png"}]}}) == "t/j"
+
+
+def test_a_url_is_encoded_once_more_than_the_folder_on_disk() -> None:
+    """A browser decodes once, so the percent sign of a folder's name is encoded."""
+    assert url("borea <i>", "%3Cb%3E/a b#1?.png") == "borea%20%3Ci%3E/%253Cb%253E/a%20b%231%3F.png"
+    assert url("", "a:b/서.png") == "a%3Ab/%EC%84%9C.png"

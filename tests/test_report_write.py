@@ -1,0 +1,65 @@
+"""The report files are written whole, beside what they show."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from beholder.errors import StoreError
+from beholder.report import write_joint_reports, write_reports
+from tests.fakes import outdir
+
+
+def test_one_model_s_reports_lie_in_its_out_dir(tmp_path: Path) -> None:
+    """Both files are returned, exist, and nothing else is left behind."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    before = set(out.iterdir())
+    written = write_reports(out)
+    assert [path.name for path in written] == ["report.html", "REPORT_EVALUATION.md"]
+    assert set(out.iterdir()) - before == set(written)
+
+
+def test_the_same_out_dir_gives_the_same_bytes(tmp_path: Path) -> None:
+    """A report depends on the out-dir alone, and may be rebuilt over itself."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    first = [path.read_bytes() for path in write_reports(out)]
+    assert [path.read_bytes() for path in write_reports(out)] == first
+
+
+def test_a_joint_report_links_pictures_where_they_lie(tmp_path: Path) -> None:
+    """Pictures of each model are reached from the joint report's folder, below it or beside it."""
+    inside = outdir.write(tmp_path / "joint" / "a b", "a b", outdir.varied_rows("a b")[:1])
+    beside = outdir.write(tmp_path / "other", "other", outdir.varied_rows("other")[:1])
+    (tmp_path / "joint" / "judge_summary.json").write_text(
+        json.dumps({"common": {"tasks": 1}}), encoding="utf-8"
+    )
+    page, text = write_joint_reports(tmp_path / "joint", {"a b": inside, "other": beside})
+    html = page.read_text(encoding="utf-8")
+    assert 'src="a%20b/London%20boroughs' in html
+    assert 'src="../other/London%20boroughs' in html
+    assert "| other |" in text.read_text(encoding="utf-8")
+
+
+def test_a_joint_report_does_without_a_joint_summary(tmp_path: Path) -> None:
+    """The joint summary only adds the common tasks."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    assert len(write_joint_reports(tmp_path, {"atlas": out})) == 2
+
+
+def test_half_a_surrogate_pair_is_written_visibly(tmp_path: Path) -> None:
+    """A name that UTF-8 cannot hold does not stop the report."""
+    rows = [outdir.row("t", "x", [outdir.repeat(1, (1, 2, 3, 4), rationale="odd")])]
+    out = outdir.write(tmp_path / "x", "x", rows)
+    path = out / "judge_results.jsonl"
+    path.write_text(path.read_text(encoding="utf-8").replace('"odd"', '"\\ud800"'), encoding="utf-8")
+    for written in write_reports(out):
+        assert "\\ud800" in written.read_text(encoding="utf-8")
+
+
+def test_a_folder_that_is_no_out_dir_is_refused(tmp_path: Path) -> None:
+    """Nothing is written where there is nothing to report."""
+    with pytest.raises(StoreError):
+        write_reports(tmp_path)
+    assert list(tmp_path.iterdir()) == []
