@@ -370,7 +370,7 @@ class JudgeServer:
             rules: The script.
             port: 0 takes a free one.
             log: Where a line per request goes.
-            light: Count and time the requests and read their model, without keeping their bodies: for benchmarks.
+            light: Count the requests and read their model, without keeping their bodies: for benchmarks.
         """
         self.rules = list(rules)
         self.requests: list[SeenRequest] = []
