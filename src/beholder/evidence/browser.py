@@ -73,8 +73,6 @@ _FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
     "--proxy-bypass-list=<-loopback>",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # A page on plain http may load http: and https: scripts alike and still has what needs a secure context.
-    "--unsafely-treat-insecure-origin-as-secure=http://artifact.invalid",
 )
 
 _ENTRY = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'

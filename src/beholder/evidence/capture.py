@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import struct
 from dataclasses import dataclass
 
 from beholder.evidence.cdp import Session
@@ -57,10 +58,10 @@ async def capture_slices(session: Session, box: Box) -> list[bytes]:
     return slices
 
 
-async def capture_thumb(session: Session, page: Box) -> bytes:
-    """A quarter-size PNG of the page's first `THUMB_HEIGHT_PX` rows."""
-    top = Box(page.x, page.y, page.width, min(page.height, THUMB_HEIGHT_PX))
-    return await capture_box(session, top, scale=THUMB_SCALE)
+def png_size(data: bytes) -> tuple[int, int]:
+    """Width and height by the PNG's header (PNG specification, 11.2.2)."""
+    width, height = struct.unpack(">II", data[16:24])
+    return width, height
 
 
 def join_slices(slices: list[bytes]) -> bytes:

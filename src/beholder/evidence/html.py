@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import io
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any
 
 from beholder.errors import BrokenArtifact
 from beholder.evidence.browser import Browser
 from beholder.evidence.capture import (
     MAX_HEIGHT_PX,
-    MAX_SLICE_PX,
     MAX_WIDTH_PX,
+    THUMB_HEIGHT_PX,
+    THUMB_SCALE,
     Box,
     capture_box,
     capture_slices,
-    capture_thumb,
     join_slices,
+    png_size,
 )
 from beholder.evidence.cdp import ConnectionLost, ProtocolFailure, Session
 from beholder.evidence.egress import Egress
@@ -51,6 +53,16 @@ def check_html(job: Job) -> None:
         raise BrokenArtifact("the content is no text", slug="wrong_type", concerns=job.name)
 
 
+_WHOLE_LOOK_PX = 1_500_000
+"""A picture up to this size is compared whole; a larger one by a small copy, which costs less."""
+
+_FLAT_BYTES = 60_000
+"""A flat picture, however large, compresses to less; only then is it decoded to make sure."""
+
+_ROUNDING = 0.9995
+"""The browser rounds a scaled size up; this keeps it below the judge's edge."""
+
+
 async def render_html(
     browser: Browser, job: Job, folder: ServedFolder, network: NetworkPolicy, egress: Egress | None
 ) -> Shown:
@@ -76,21 +88,21 @@ async def render_html(
 
 async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -> Shown:
     box = await page.stand_still()
-    thumb = await capture_thumb(session, box)
     plan = make_plan(box.width, box.height, job.policy.layout, job.limits, job.budget)
-    pictures = await _pictures(session, box, plan, job)
+    look = _look(box, plan)
+    before = await look.take(session)
+    pictures = await _pictures(session, box, plan, job, before if look.is_picture else None)
     warnings = list(page.warnings())
-    # Unrenderable within the time is one thing; that it still moves afterwards is another. Both are told here.
     unsettled = page.cut_short or (f"{len(pending)} requests pending" if pending else "")
     if not unsettled:
         await page.go_on()
         later = await page.stand_still()
         moved = (later.width, later.height) != (box.width, box.height)
-        if moved or await capture_thumb(session, box) != thumb:
+        if moved or await look.take(session) != before:
             unsettled = "the page still changes after the capture"
     if unsettled:
         warnings.append(Warning_(code="page_not_settled", detail=unsettled, source=job.name))
-    if await asyncio.to_thread(_is_flat_png, thumb) and box.height <= MAX_SLICE_PX:
+    if len(before) < _FLAT_BYTES and await asyncio.to_thread(_is_flat_png, before):
         warnings.append(Warning_(code="blank_capture", detail="one flat colour", source=job.name))
     warnings += cut_warnings(plan, job.name)
     if page.full_height > MAX_HEIGHT_PX or page.full_width > MAX_WIDTH_PX:
@@ -105,25 +117,53 @@ async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -
     )
 
 
-async def _pictures(session: Session, box: Box, plan: Plan, job: Job) -> list[Picture]:
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The capture that is taken twice, to see whether the page still changes.
+
+    Attributes:
+        is_picture: It is the picture of the whole that is sent, too.
+    """
+
+    box: Box
+    scale: float
+    is_picture: bool
+
+    async def take(self, session: Session) -> bytes:
+        return await capture_box(session, self.box, scale=self.scale)
+
+
+def _look(box: Box, plan: Plan) -> _Look:
+    """The picture of the whole itself, where the browser makes it and it is not large; else a small one."""
+    if plan.tiles and plan.overview is not None:
+        # The details are in the tiles: the browser's own scaling, which draws the text anew, does for the rest.
+        return _Look(box, plan.overview * _ROUNDING, is_picture=True)
+    if plan.overview is not None and plan.overview >= 1.0 and box.width * box.height <= _WHOLE_LOOK_PX:
+        return _Look(box, 1.0, is_picture=True)
+    top = Box(box.x, box.y, box.width, min(box.height, THUMB_HEIGHT_PX))
+    return _Look(top, THUMB_SCALE, is_picture=False)
+
+
+async def _pictures(
+    session: Session, box: Box, plan: Plan, job: Job, whole: bytes | None
+) -> list[Picture]:
     pictures: list[Picture] = []
-    if plan.overview is not None:
-        part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
-        if plan.overview >= 1.0 and box.height <= MAX_SLICE_PX:
-            data = await capture_box(session, box)
-            pictures.append(make_picture(data, "image/png", (box.width, box.height), job.name))
-        else:
-            slices = await capture_slices(session, box)
-            data, size, words = await asyncio.to_thread(_whole, slices, plan.overview)
-            transforms = (words,) if words else ()
-            pictures.append(
-                make_picture(
-                    data, "image/png", size, job.name, part=part, parts=parts, transforms=transforms
-                )
-            )
+    part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
+    if whole is not None:
+        size = png_size(whole)
+        words = () if not plan.tiles else (f"captured whole at {plan.overview:.3f}, {size[0]}x{size[1]}",)
+        pictures.append(
+            make_picture(whole, "image/png", size, job.name, part=part, parts=parts, transforms=words)
+        )
+    elif plan.overview is not None:
+        slices = await capture_slices(session, box)
+        data, size, said = await asyncio.to_thread(_whole, slices, plan.overview)
+        words = (said,) if said else ()
+        pictures.append(
+            make_picture(data, "image/png", size, job.name, part=part, parts=parts, transforms=words)
+        )
     for number, tile in enumerate(plan.tiles, start=1):
         data = await capture_box(session, tile)
-        words = f"captured at {tile.x},{tile.y}, {tile.width}x{tile.height}"
         pictures.append(
             make_picture(
                 data,
@@ -132,7 +172,7 @@ async def _pictures(session: Session, box: Box, plan: Plan, job: Job) -> list[Pi
                 job.name,
                 part=number,
                 parts=plan.tiles_in_all,
-                transforms=(words,),
+                transforms=(f"captured at {tile.x},{tile.y}, {tile.width}x{tile.height}",),
             )
         )
     return pictures

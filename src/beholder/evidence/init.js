@@ -1,5 +1,5 @@
 // Runs before any script of the page, in every frame. $REPORT is the name of a function that the browser
-// gives us; the page never sees it. $SEED and $EPOCH_MS are numbers.
+// gives us; the page never sees it. $SEED is a number.
 (() => {
   "use strict";
   const report = globalThis[$REPORT];
@@ -7,10 +7,6 @@
   const tell = (kind, text) => { if (report) report(JSON.stringify([kind, String(text).slice(0, 500)])); };
   const define = (object, name, value) =>
     Object.defineProperty(object, name, { value, configurable: true, writable: true });
-
-  // Errors and rejected promises nobody catches. `load` errors of elements have no message and are no scripts'.
-  addEventListener("error", (e) => { if (e.message) tell("error", e.message); }, true);
-  addEventListener("unhandledrejection", (e) => tell("error", "unhandled rejection: " + e.reason), true);
 
   // The clock follows the page's virtual time. A loop that waits by polling the clock inside one task would
   // never end, for virtual time stands still there: after a thousand looks it moves on by 1 ms a look.
@@ -33,10 +29,27 @@
   define(globalThis, "Date", FixedDate);
   // Real elapsed time would differ by some milliseconds from run to run.
   define(Performance.prototype, "now", function () { return now() - start; });
-  const frame = globalThis.requestAnimationFrame;
-  define(globalThis, "requestAnimationFrame", function (f) {
-    return frame.call(globalThis, typeof f === "function" ? () => f(now() - start) : f);
-  });
+  // Frames: 60 a second of virtual time, so that what is drawn frame by frame gets as far each time. The
+  // browser's own frames come by the wall clock, and there is hardly any while 3 s of page time pass.
+  if (globalThis.window) {
+    let frames = new Map(), lastFrame = 0, due = false;
+    const later = globalThis.setTimeout;
+    const tick = () => {
+      const batch = frames, t = now() - start;
+      frames = new Map();
+      due = false;
+      for (const f of batch.values()) {
+        try { f(t); } catch (e) { reportError(e); }
+      }
+    };
+    define(globalThis, "requestAnimationFrame", function requestAnimationFrame(f) {
+      if (typeof f !== "function") throw new TypeError("not a function");
+      frames.set(++lastFrame, f);
+      if (!due) { due = true; later(tick, 16); }
+      return lastFrame;
+    });
+    define(globalThis, "cancelAnimationFrame", function cancelAnimationFrame(id) { frames.delete(id); });
+  }
 
   // Chance: mulberry32 (Tommy Ettinger, public domain), one stream for each source.
   const stream = (seed) => () => {

@@ -39,6 +39,9 @@ MIN_PAGE_TIME_S = 3.0
 LOAD_S = 8.0
 """Wall seconds for the page and its files to arrive; after that page time goes on without the missing ones."""
 
+FIRST_S = 0.1
+"""Page time that passes before the first frame."""
+
 AFTER_SCROLL_S = 0.3
 PROBE_S = 1.0
 """Page time after the capture within which a change tells that the page had not settled."""
@@ -90,7 +93,6 @@ class Page:
     page_time_s: float = 0.0
     full_width: int = 1
     full_height: int = 1
-    _first_budget_ms: float = 0.0
     _pending: dict[str, str] = field(default_factory=dict)
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
@@ -109,6 +111,7 @@ class Page:
         session.on("Inspector.targetCrashed", lambda _: self._die("the renderer died"))
         session.on("Page.javascriptDialogOpening", self._dialog)
         session.on("Runtime.bindingCalled", self._told)
+        session.on("Runtime.exceptionThrown", self._threw)
         session.on("Log.entryAdded", self._logged)
         session.on("Target.attachedToTarget", self._attached)
         patterns = [{"urlPattern": "*"}]
@@ -118,6 +121,7 @@ class Page:
             ("Log.enable", {}),
             ("Fetch.enable", {"patterns": patterns, "handleAuthRequests": self.egress is not None}),
             ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}),
+            ("Runtime.enable", {}),
             ("Runtime.addBinding", {"name": self._report}),
             ("Page.addScriptToEvaluateOnNewDocument", {"source": self._init_script()}),
             (
@@ -127,6 +131,8 @@ class Page:
             ("Emulation.setTimezoneOverride", {"timezoneId": TIMEZONE}),
             ("Emulation.setLocaleOverride", {"locale": LOCALE}),
             ("Emulation.setEmulatedMedia", {"media": "screen", "features": _MEDIA_FEATURES}),
+            # The clock is virtual, and stands, before the page's first script looks at it.
+            ("Emulation.setVirtualTimePolicy", {"policy": "pause", "initialVirtualTime": EPOCH_S}),
         ]
         if self.egress is not None:
             session.on("Fetch.authRequired", self._auth)
@@ -139,7 +145,7 @@ class Page:
 
     def _init_script(self) -> str:
         source = script("init.js").replace("$REPORT", json.dumps(self._report))
-        return source.replace("$SEED", str(SEED)).replace("$EPOCH_MS", str(EPOCH_S * 1000))
+        return source.replace("$SEED", str(SEED))
 
     # --- the page's life ------------------------------------------------------------------------
 
@@ -167,7 +173,6 @@ class Page:
 
     async def _load(self, page_s: float) -> None:
         self._expired.clear()
-        self._first_budget_ms = page_s * 1000
         navigating = self.session.post("Page.navigate", url=self.folder.url)
         try:
             async with asyncio.timeout(LOAD_S):
@@ -175,10 +180,29 @@ class Page:
                 if "errorText" in answer:
                     raise PageFailed(f"cannot be opened: {answer['errorText']}")
                 await self._expired.wait()
+            waiting = True
         except TimeoutError:
-            # Something never arrives. Page time no longer waits for it.
-            await self._advance(page_s, policy="advance")
-        self.page_time_s += page_s
+            waiting = False  # something never arrives: page time no longer waits for it
+        self.page_time_s += FIRST_S
+        for share in (0.25, 0.75):
+            # Observers are called, and transitions begin, in a real frame; what they start needs page time.
+            await self._frame()
+            await self._advance(
+                page_s * share, policy="pauseIfNetworkFetchesPending" if waiting else "advance"
+            )
+            self.page_time_s += page_s * share
+        await self._frame()
+
+    async def _frame(self) -> None:
+        """One frame by the wall clock, drawn while page time stands."""
+        await self._in_own_world("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    async def _in_own_world(self, source: str) -> None:
+        """Run a script where the page's changes to the built-in objects do not reach, to its end."""
+        world = await self.session.call("Page.createIsolatedWorld", frameId=self.frame, worldName="beholder")
+        await self.session.call(
+            "Runtime.evaluate", expression=source, awaitPromise=True, contextId=world["executionContextId"]
+        )
 
     async def _advance(self, page_s: float, *, policy: str = "pauseIfNetworkFetchesPending") -> None:
         """Let page time pass."""
@@ -191,14 +215,10 @@ class Page:
         return float(metrics["cssContentSize"]["height"])
 
     async def _scroll(self) -> None:
-        source = script("scroll.js").replace("$STEPS", str(MAX_SCROLL_STEPS))
-        done = self.session.post("Runtime.evaluate", expression=source, awaitPromise=True)
-        while not done.done():
-            await self._advance(AFTER_SCROLL_S)
-            self.page_time_s += AFTER_SCROLL_S
-        await done
+        await self._in_own_world(script("scroll.js").replace("$STEPS", str(MAX_SCROLL_STEPS)))
         await self._advance(AFTER_SCROLL_S)
         self.page_time_s += AFTER_SCROLL_S
+        await self._frame()
 
     async def stand_still(self) -> Box:
         """Hold animations and scripts; the page's box in CSS pixels, no larger than what can be captured.
@@ -288,8 +308,7 @@ class Page:
             self.session.post(
                 "Emulation.setVirtualTimePolicy",
                 policy="pauseIfNetworkFetchesPending",
-                budget=self._first_budget_ms,
-                initialVirtualTime=EPOCH_S,
+                budget=FIRST_S * 1000,
                 maxVirtualTimeTaskStarvationCount=100_000,
             )
         await session.call(
@@ -355,8 +374,12 @@ class Page:
         kind, text = json.loads(params["payload"])
         if kind == "socket":
             self._may_go(text)
-        elif len(self.errors) < MAX_NOTED:
-            self.errors.append(text)
+
+    def _threw(self, params: JSON) -> None:
+        details = params["exceptionDetails"]
+        text = details.get("exception", {}).get("description") or details.get("text", "")
+        if len(self.errors) < MAX_NOTED:
+            self.errors.append(text.split("\n", 1)[0][:300])
 
     def _logged(self, params: JSON) -> None:
         """A local file is refused before it becomes a request; only the log tells."""
