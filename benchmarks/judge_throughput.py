@@ -6,7 +6,8 @@
     beholder   the whole `judge-run`: tasks, evidence, ledger, calls, verdicts, scores, summary, report
     inspect    Inspect's `eval()` over the same images with the same prompt (needs --peer-python)
 
-Each contender runs in a process of its own, in turn, several rounds, and checks every answer it gets. Wall time is the whole process, interpreter start included; memory is its peak.
+Each contender runs in a process of its own, in turn, several rounds, and checks every answer it
+gets. Wall time is the whole process, interpreter start included; memory is its peak.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -20,6 +20,9 @@ import beholder
 from beholder.errors import BeholderError, ConfigError, SpecError
 
 EXIT_FAILED, EXIT_USER, EXIT_UNSCORED, EXIT_BELOW, EXIT_INTERRUPTED = 1, 2, 3, 100, 130
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class _Commands(click.Group):
@@ -36,7 +39,7 @@ class _Commands(click.Group):
             sys.exit(0)
 
 
-class _DecimalType(click.ParamType):
+class _DecimalType(click.ParamType[Decimal]):
     """A number, read as a decimal."""
 
     name = "number"
@@ -51,7 +54,7 @@ class _DecimalType(click.ParamType):
         return number
 
 
-def _option(*names: str, **kwargs: Any) -> Any:
+def _option(*names: str, **kwargs: Any) -> Callable[[_Command], _Command]:
     """An option whose default may stand in `BEHOLDER_<FLAG>`."""
     longest = next(name for name in names if name.startswith("--"))
     kwargs.setdefault("envvar", "BEHOLDER_" + longest.strip("-").upper().replace("-", "_"))

@@ -21,7 +21,12 @@ Misuse of the Python API is a `ValueError` or `TypeError`, outside this family.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from beholder.records import Usage
 
 
 class BeholderError(Exception):
@@ -64,7 +69,7 @@ class ConfigError(SpecError):
     default_slug = "config"
 
 
-class MissingTool(BeholderError):  # noqa: N818 - named for what the user lacks
+class MissingTool(BeholderError):
     """A program or an optional package is absent; the message tells the line that installs it."""
 
     default_slug = "missing_tool"
@@ -76,7 +81,7 @@ class RenderError(BeholderError):
     default_slug = "render_failed"
 
 
-class BrokenArtifact(RenderError):  # noqa: N818 - named for the fault
+class BrokenArtifact(RenderError):
     """The submission's own fault.
 
     `slug` is one of `empty, corrupt, encrypted, wrong_type, too_large, unsafe_path, unrenderable, missing`.
@@ -85,7 +90,7 @@ class BrokenArtifact(RenderError):  # noqa: N818 - named for the fault
     default_slug = "corrupt"
 
 
-class RendererFailed(RenderError):  # noqa: N818 - named for the fault
+class RendererFailed(RenderError):
     """The renderer failed and fails on a known good page as well: not the submission's fault."""
 
     default_slug = "render_failed"
@@ -98,8 +103,11 @@ class JudgeError(BeholderError):
         status: The HTTP status, where there was one.
         request_id: The vendor's id of the request, where it was sent.
         body: The answer's body as text, shortened to some thousand characters.
+        usage, cost_usd: Set after the fact where an answer came, was no reply, and told its tokens.
     """
 
+    usage: Usage | None = None
+    cost_usd: Decimal | None = None
     default_slug = "judge"
     retryable: ClassVar[bool] = False
 
@@ -119,7 +127,7 @@ class JudgeError(BeholderError):
         self.body = body
 
 
-class JudgeUnavailable(JudgeError):  # noqa: N818 - named for the state of the judge
+class JudgeUnavailable(JudgeError):
     """Asking again may help.
 
     `slug` is `rate_limited`, `timeout` or `unavailable`.
@@ -151,7 +159,7 @@ class JudgeUnavailable(JudgeError):  # noqa: N818 - named for the state of the j
         self.possibly_billed = possibly_billed
 
 
-class JudgeRejected(JudgeError):  # noqa: N818 - named for what the judge did
+class JudgeRejected(JudgeError):
     """Asking the same again cannot help.
 
     Attributes:
@@ -177,7 +185,7 @@ class JudgeRejected(JudgeError):  # noqa: N818 - named for what the judge did
         self.stops_run = stops_run
 
 
-class JudgeRefused(JudgeError):  # noqa: N818 - named for what the judge did
+class JudgeRefused(JudgeError):
     """The vendor blocked the prompt or the answer, and no text came back."""
 
     default_slug = "refused"

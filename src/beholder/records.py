@@ -92,7 +92,13 @@ class Formula:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prompt:
-    """The question's text. `sha256` is of the template's UTF-8 bytes as they are in the user's file."""
+    """The question's text.
+
+    Attributes:
+        placeholders: Task columns and built-in ones that occur in the template and are replaced.
+        sha256: Of the template's UTF-8 bytes as they are in the user's file.
+        source: Where it came from, for messages.
+    """
 
     template: str
     placeholders: tuple[str, ...]
@@ -421,8 +427,8 @@ class JudgeSpec:
 
     @property
     def model(self) -> str:
-        """`provider/name`, as the user writes it."""
-        return f"{self.provider}/{self.name}"
+        """`provider/name`, as the user writes it; of a script only the file's name, wherever it lies."""
+        return f"{self.provider}/{Path(self.name).name if self.scripted else self.name}"
 
     @property
     def scripted(self) -> bool:

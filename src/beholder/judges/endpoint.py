@@ -65,6 +65,7 @@ class Endpoint:
         self._last_cut = float("-inf")
         self._proven = False
         self._stopped: JudgeRejected | None = None
+        self._stop = asyncio.Event()
         self._turn = asyncio.Lock()  # first come, first served; whoever holds it is next
         self._changed = asyncio.Event()
 
@@ -74,6 +75,11 @@ class Endpoint:
         return self._clock
 
     @property
+    def stopped(self) -> JudgeRejected | None:
+        """The rejection after which nobody is let through, if there was one."""
+        return self._stopped
+
+    @property
     def paused_s(self) -> float:
         """Seconds until the pause is over; 0 if there is none."""
         return max(0.0, self._not_before - self._clock.now())
@@ -81,6 +87,31 @@ class Endpoint:
     def pause(self, seconds: float) -> None:
         """Let nobody start within the next seconds; a longer pause that is on stays."""
         self._not_before = max(self._not_before, self._clock.now() + seconds)
+
+    def stop(self, error: JudgeRejected) -> None:
+        """Let no call through any more; those that wait for their turn end with `error`'s message."""
+        self._stopped = self._stopped or error
+        self._stop.set()
+        self._changed.set()
+
+    async def wait(self, seconds: float) -> None:
+        """Wait, or until the endpoint is stopped.
+
+        Raises:
+            JudgeRejected: It was stopped; `slug` is `cancelled`.
+        """
+        sleeping = asyncio.ensure_future(self._clock.sleep(seconds))
+        stopping = asyncio.ensure_future(self._stop.wait())
+        try:
+            await asyncio.wait((sleeping, stopping), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sleeping.cancel()
+            stopping.cancel()
+        self._check()
+
+    def _check(self) -> None:
+        if self._stopped:
+            raise JudgeRejected(f"not asked: {self._stopped}", slug="cancelled", stops_run=True)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:
@@ -104,10 +135,7 @@ class Endpoint:
     async def _enter(self) -> float:
         async with self._turn:
             while True:
-                if self._stopped:
-                    raise JudgeRejected(
-                        f"not asked: {self._stopped}", slug=self._stopped.slug, stops_run=True
-                    )
+                self._check()
                 if self.in_flight >= self._allowed():
                     self._changed.clear()
                     await self._changed.wait()
@@ -116,7 +144,7 @@ class Endpoint:
                 wait = max(self._not_before, self._next_start) - now
                 if wait <= 0:
                     break
-                await self._clock.sleep(wait)
+                await self.wait(wait)
             self.in_flight += 1
             self._next_start = now + self._interval_s
             return now
@@ -133,7 +161,7 @@ class Endpoint:
         if isinstance(error, JudgeRefused):
             self._succeeded()
         elif isinstance(error, JudgeRejected) and error.stops_run:
-            self._stopped = error
+            self.stop(error)
         elif is_busy(error) and started > self._last_cut:
             # Calls that were on their way when the limit was cut say nothing about the new one.
             self._last_cut = self._clock.now()

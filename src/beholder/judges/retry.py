@@ -76,7 +76,7 @@ async def ask_with_retries(
             if is_busy(error):
                 endpoint.pause(wait)  # for everyone: the next attempt waits in `slot`, in turn
             else:
-                await endpoint.clock.sleep(wait)
+                await endpoint.wait(wait)
             attempt += 1
 
 

@@ -13,6 +13,9 @@ optional, and of several lines that fit the one that says most wins, then the fi
 `unavailable`, `rejected` or `refused`. Optional: `stop_reason`, `served_model`, `delay_s` (seconds), and
 `usage` with `input_tokens`, `output_tokens`, `cached_input_tokens`.
 
+A line may say `"scripted": true` of itself, so that the file tells what it is; a line with that and a `note`
+only is a comment.
+
 Replies are marked `"scripted": true` in `Reply.sent`, cost nothing, and keep no interval between calls.
 """
 
@@ -149,7 +152,8 @@ def load_script(path: Path) -> tuple[ScriptLine, ...]:
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
     if not numbered:
         raise ConfigError(f'{path}: no line; write at least {{"reply": …}}', concerns=str(path))
-    lines = tuple(_parse_line(path, number, line) for number, line in numbered)
+    parsed = [_parse_line(path, number, line) for number, line in numbered]
+    lines = tuple(line for line in parsed if line is not None)
     seen: dict[str, int] = {}
     for line in lines:
         same = seen.setdefault(json.dumps(line.conditions, sort_keys=True), line.number)
@@ -158,13 +162,18 @@ def load_script(path: Path) -> tuple[ScriptLine, ...]:
     return lines
 
 
-def _parse_line(path: Path, number: int, text: str) -> ScriptLine:
+def _parse_line(path: Path, number: int, text: str) -> ScriptLine | None:
+    """The line, or None for a comment."""
     try:
         row = json.loads(text)
     except ValueError as error:
         raise _wrong(path, number, f"is no JSON: {error}") from error
     if not isinstance(row, dict):
         raise _wrong(path, number, "must be a JSON object")
+    if row.pop("scripted", True) is not True:
+        raise _wrong(path, number, '"scripted" can only be true')
+    if row.keys() == {"note"}:
+        return None
     known = {*CONDITIONS, *EXTRAS, "reply", "error"}
     for name in row:
         if name not in known:

@@ -13,7 +13,7 @@ from beholder.report.load import Run, TaskTexts, load_run
 from beholder.report.table import write_table
 from beholder.report.terminal import results_table
 from beholder.report.view import ReportView, build_view
-from beholder.report.write import write_joint_reports, write_reports
+from beholder.report.write import rebuild_reports, write_joint_reports, write_reports
 
 __all__ = [
     "ReportView",
@@ -21,6 +21,7 @@ __all__ = [
     "TaskTexts",
     "build_view",
     "load_run",
+    "rebuild_reports",
     "results_table",
     "write_joint_reports",
     "write_reports",

@@ -40,7 +40,7 @@ def render_html(view: ReportView) -> str:
         .render(
             view=view,
             states=words.STATES,
-            scripted_notice=words.SCRIPTED,
+            words=words,
             policy=content_security_policy(style, script),
             style=Markup(style),  # noqa: S704 - our own file, not data
             script=Markup(script),  # noqa: S704 - our own file, not data

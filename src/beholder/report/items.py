@@ -287,7 +287,7 @@ def _score_rows(row: Json, repeats: Sequence[Json], scale: Scale) -> tuple[Score
         ScoreRow(
             name=key,
             kind="criterion",
-            scale=_ends_text(scale.criteria.get(key)),
+            scale=numbers.span(scale.criteria.get(key)),
             cells=tuple(_value((repeat.get("scores") or {}).get(key)) for repeat in repeats),
             mean=_value(scores.get(key), scale.criteria.get(key)),
         )
@@ -308,7 +308,7 @@ def _score_rows(row: Json, repeats: Sequence[Json], scale: Scale) -> tuple[Score
         ScoreRow(
             name="score",
             kind=MAIN,
-            scale=_ends_text(scale.ends),
+            scale=numbers.span(scale.ends),
             cells=tuple(_repeat_score(repeat, scale) for repeat in repeats),
             mean=scale.main(row.get("main_score"), row.get("pass")),
         )
@@ -324,10 +324,6 @@ def _value(value: float | bool | None, ends: tuple[float, float] | None = None) 
     if isinstance(value, bool):
         return "yes" if value else "no"
     return numbers.plain(value, 2, marks=ends or ())
-
-
-def _ends_text(ends: tuple[float, float] | None) -> str:
-    return f"{numbers.plain(ends[0], 2)}–{numbers.plain(ends[1], 2)}" if ends else ""
 
 
 def _repeat(run: Run, folder: str, texts: TaskTexts, repeat: Json, scale: Scale) -> RepeatView:

@@ -212,8 +212,7 @@ def _method(view: ReportView) -> list[str]:
     return [
         "## Method",
         "",
-        "The mean is over scored and absent tasks. Coverage is the share of planned tasks that are scored or "
-        "absent. Bounds are the mean if every unscored task were worst, or best.",
+        words.FIGURES,
         "",
         *table(["", ""], rows),
         "",

@@ -88,6 +88,11 @@ def interval(pair: Sequence[Number] | None, digits: int, *, ends: Sequence[Numbe
     return f"[{texts[0]}, {texts[1]}]"
 
 
+def span(ends: Sequence[Number] | None) -> str:
+    """A scale's two ends, `0–100`; empty without a scale."""
+    return f"{plain(ends[0], 2)}–{plain(ends[1], 2)}" if ends else ""
+
+
 def percent(share: Number | None, digits: int = 1) -> str:
     """A share in [0, 1] as per cent; 0% and 100% are none and all, nothing near them."""
     if share is None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from beholder.report import numbers, words
 from beholder.report.items import Note, Scale
 from beholder.report.load import Json
-from beholder.report.view import Figures, figures_of
+from beholder.report.view import Figures, figures_of, rank_key
 
 # A folder's name may hold escape sequences that would drive the reader's terminal.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -42,7 +42,7 @@ def results_table(summaries: Mapping[str, Json], *, plain: bool = False) -> Tabl
     table.add_column("Absent", overflow="fold")
     table.add_column("Unscored", overflow="fold")
     table.add_column("Cost", justify="right")
-    for name, summary in sorted(summaries.items(), key=_rank):
+    for name, summary in sorted(summaries.items(), key=lambda pair: rank_key(*pair)):
         figures = figures_of(summary, _scale(summary))
         cells = [visible(name), _mean(figures), f"{figures.coverage} ({figures.judged}/{figures.planned})"]
         cells += [figures.pass_rate] * passing
@@ -56,12 +56,6 @@ def results_table(summaries: Mapping[str, Json], *, plain: bool = False) -> Tabl
 def visible(text: str) -> str:
     """`text` with control characters and direction overrides written out, so that they do nothing."""
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-
-
-def _rank(pair: tuple[str, Json]) -> tuple[bool, float, str]:
-    name, summary = pair
-    mean = summary.get("mean")
-    return (mean is None, -(mean or 0), name)
 
 
 def _scale(summary: Json) -> Scale:

@@ -162,7 +162,6 @@ class ReportView:
     models: tuple[ModelView, ...]
     scale: str
     pass_at: str
-    ci_method: str
     common_tasks: int | None
     criteria: tuple[CriterionView, ...]
     groups: tuple[GroupTable, ...]
@@ -186,7 +185,7 @@ def build_view(runs: Sequence[Run], joint: Json | None = None) -> ReportView:
     if not runs:
         raise ValueError("a report needs at least one run")
     joint = joint or {}
-    ranked = sorted(runs, key=_rank)
+    ranked = sorted(runs, key=lambda run: rank_key(run.name, run.summary))
     scale = scale_of(ranked)
     common, common_tasks = _common(joint, ranked)
     items = _items(ranked, scale)
@@ -200,9 +199,8 @@ def build_view(runs: Sequence[Run], joint: Json | None = None) -> ReportView:
         scripted=_is_scripted(ranked, joint),
         warnings=_warnings(ranked, joint),
         models=tuple(_model(run, scale, common.get(run.name)) for run in ranked),
-        scale=f"{numbers.plain(scale.ends[0], 2)}–{numbers.plain(scale.ends[1], 2)}" if scale.ends else "",
+        scale=numbers.span(scale.ends),
         pass_at="" if scale.pass_at is None else numbers.plain(scale.pass_at, 2),
-        ci_method=str(first.get("ci_method") or ""),
         common_tasks=common_tasks,
         criteria=_criteria(ranked, scale),
         groups=groups,
@@ -212,6 +210,12 @@ def build_view(runs: Sequence[Run], joint: Json | None = None) -> ReportView:
         method=_method(ranked),
         version=beholder.__version__,
     )
+
+
+def rank_key(name: str, summary: Json) -> tuple[bool, float, str]:
+    """Sorts models: the best mean first, one without a mean last, equal ones by name."""
+    mean = summary.get("mean")
+    return (mean is None, -(mean or 0), name)
 
 
 def scale_of(runs: Sequence[Run]) -> Scale:
@@ -278,11 +282,6 @@ def bar(
     )
 
 
-def _rank(run: Run) -> tuple[bool, float, str]:
-    mean = run.summary.get("mean")
-    return (mean is None, -(mean or 0), run.name)
-
-
 def _by_reason(counts: Mapping[str, int] | None) -> tuple[tuple[Note, int], ...]:
     ordered = sorted((counts or {}).items(), key=lambda pair: (-pair[1], pair[0]))
     return tuple((Note(code=code, words=words.reason(code)), n) for code, n in ordered if n)
@@ -346,7 +345,7 @@ def _criteria(runs: Sequence[Run], scale: Scale) -> tuple[CriterionView, ...]:
     return tuple(
         CriterionView(
             key=key,
-            scale=f"{numbers.plain(ends[0], 2)}–{numbers.plain(ends[1], 2)}" if ends else "",
+            scale=numbers.span(ends),
             means=tuple(
                 _criterion_mean(run, (run.summary.get("criteria") or {}).get(key) or {}, ends) for run in runs
             ),
@@ -523,7 +522,7 @@ def _facts(run: Run) -> dict[str, str]:
             {
                 key: value
                 for key, value in (manifest.get("judge") or {}).items()
-                if key not in ("model", "served")
+                if key not in ("model", "served", "scripted")
             }
         ),
         "Repeats": _repeats(summary),

@@ -6,6 +6,12 @@ from collections.abc import Mapping
 
 SCRIPTED = "Scripted replies: made up, not judged by a model."
 
+FIGURES = (
+    "The mean is over scored tasks, and over absent ones unless the formula leaves them out. "
+    "Coverage is the share of planned tasks that are scored or absent. "
+    "Bounds are the mean if every unscored task were worst, or best."
+)
+
 STATES: Mapping[str, str] = {
     "passed": "Passed",
     "failed": "Failed",
@@ -76,7 +82,7 @@ FLAGS: Mapping[str, str] = {
     "judge_claims_no_evidence": "the judge says that it saw nothing",
     "template_echo": "the reply repeats the question's own example",
     "partial_coverage": "not every repeat was scored",
-    "repeats_disagree": "the repeats disagree on passing",
+    "repeats_disagree": "the repeats give different scores",
     "served_models_differ": "the repeats were answered by different models",
 }
 

@@ -38,6 +38,19 @@ def write_joint_reports(out_dir: Path, models: Mapping[str, Path]) -> list[Path]
     return _write(build_view(runs, joint=read_optional(out_dir / "judge_summary.json")), out_dir)
 
 
+def rebuild_reports(out_dir: Path) -> list[Path]:
+    """The reports of an out-dir, be it one model's or the joint one of several.
+
+    Raises:
+        StoreError: Rows or summary are missing or damaged.
+    """
+    models = read_optional(out_dir / "judge_summary.json").get("models")
+    if models is None:
+        return write_reports(out_dir)
+    own = [path for name in models for path in write_reports(out_dir / name)]
+    return [*own, *write_joint_reports(out_dir, {name: out_dir / name for name in models})]
+
+
 def _write(view: ReportView, out_dir: Path) -> list[Path]:
     texts = {HTML_NAME: render_html(view), MARKDOWN_NAME: render_markdown(view)}
     return [_replace(out_dir / name, text) for name, text in texts.items()]

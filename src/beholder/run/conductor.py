@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from beholder.errors import BeholderError
+from beholder.errors import BeholderError, JudgeRejected
 from beholder.evidence import EvidenceEngine
 from beholder.judges import Endpoint, Judge, RetryPolicy, connect_judge, find_key
 from beholder.records import Task
@@ -22,7 +22,7 @@ from beholder.run.progress import Progress
 from beholder.run.spec import RunSpec
 from beholder.run.stop import Stop, signals
 from beholder.run.task import TaskJudge
-from beholder.store import OutDir
+from beholder.store import OutDir, read_json
 from beholder.summary import TaskFigures, figures_of
 
 RENDER_WORKERS = 2
@@ -84,8 +84,12 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
     with contextlib.ExitStack() as closing:
         outs = _open_outs(plan, closing)
         _say_lost(outs, say)
+        endpoint = Endpoint(max_connections=plan.spec.max_connections, min_interval_s=plan.min_interval_s)
         main = asyncio.current_task()
-        closing.enter_context(signals(stop, lambda: main.cancel() if main else None, say))
+        halted = JudgeRejected("interrupted", slug="cancelled", stops_run=True)
+        closing.enter_context(
+            signals(stop, lambda: endpoint.stop(halted), lambda: main.cancel() if main else None, say)
+        )
         async with EvidenceEngine(
             plan.protocol.evidence,
             plan.protocol.routing,
@@ -93,7 +97,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
             plan.limits,
             workers=RENDER_WORKERS,
         ) as engine:
-            judges = _task_judges(plan, outs, engine, judge, stop, progress)
+            judges = _task_judges(plan, outs, engine, judge, endpoint, stop, progress)
             shown = asyncio.create_task(show_progress(progress, display))
             try:
                 rows = await _judge_all(plan.tasks, judges, stop, progress, plan.spec.max_connections)
@@ -102,7 +106,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
                 with contextlib.suppress(asyncio.CancelledError):
                     await shown
                 await judge.aclose()
-        return _finish(plan, judges, rows, stop, progress)
+        return _finish(judges, rows, engine.renderer)
 
 
 def _task_judges(
@@ -110,10 +114,10 @@ def _task_judges(
     outs: Sequence[OutDir],
     engine: EvidenceEngine,
     judge: Judge,
+    endpoint: Endpoint,
     stop: Stop,
     progress: Progress,
 ) -> list[TaskJudge]:
-    endpoint = Endpoint(max_connections=plan.spec.max_connections, min_interval_s=plan.min_interval_s)
     retry = RetryPolicy(max_retries=plan.spec.max_retries)
     return [
         TaskJudge(
@@ -168,13 +172,15 @@ class _Result:
 
 
 def _finish(
-    plan: Plan, judges: Sequence[TaskJudge], rows: Sequence[Sequence[_Result]], stop: Stop, progress: Progress
+    judges: Sequence[TaskJudge], rows: Sequence[Sequence[_Result]], renderer: Mapping[str, Any]
 ) -> RunResult:
-    summaries = {}
-    for judge, own in zip(judges, rows, strict=True):
-        summaries[judge.submissions.model] = write_model(
-            plan, judge, [r.line for r in own], [r.figures for r in own], stop, progress
+    plan, stop, progress = judges[0].plan, judges[0].stop, judges[0].progress
+    summaries = {
+        judge.submissions.model: write_model(
+            judge, [result.line for result in own], [result.figures for result in own], renderer
         )
+        for judge, own in zip(judges, rows, strict=True)
+    }
     out = plan.spec.out_dir
     summary: Mapping[str, Any] = next(iter(summaries.values()))
     if len(judges) > 1:
@@ -198,15 +204,10 @@ def _open_outs(plan: Plan, closing: contextlib.ExitStack) -> list[OutDir]:
     outs = []
     for submissions in plan.models:
         path = plan.spec.out_dir if len(plan.models) == 1 else plan.spec.out_dir / submissions.model
-        pins = {
-            "model": submissions.model,
-            "protocol": plan.protocol.id,
-            "question_sha256": plan.pins.question_sha256,
-            "judge": plan.judge_identity,
-        }
+        pins = plan.out_dir_pins(submissions.model)
         out = OutDir(path, pins, force=plan.spec.force)
         closing.callback(out.close)
-        out.write_json("manifest.json", {"pins": pins})
+        out.write_json("manifest.json", {**(read_json(path / "manifest.json") or {}), "pins": pins})
         outs.append(out)
     return outs
 

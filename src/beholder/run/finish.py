@@ -12,29 +12,29 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import beholder
-from beholder.evidence import renderer_info
 from beholder.report import write_joint_reports, write_reports, write_table
 from beholder.run.plan import Plan
 from beholder.run.progress import Progress
 from beholder.run.stop import Stop
 from beholder.run.task import TaskJudge
-from beholder.store import OutDir
+from beholder.store import OutDir, read_json
 from beholder.store.outdir import write_json
 from beholder.summary import TaskFigures, summarize, summarize_jointly
 
 
 def write_model(
-    plan: Plan,
-    judge: TaskJudge,
-    rows: Sequence[str],
-    figures: Sequence[TaskFigures],
-    stop: Stop,
-    progress: Progress,
+    judge: TaskJudge, rows: Sequence[str], figures: Sequence[TaskFigures], renderer: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything of one out-dir but the ledger and the evidence; returns the summary."""
-    out = judge.out
+    """Everything of one out-dir but the ledger and the evidence; returns the summary.
+
+    Args:
+        rows: As JSON, in task order.
+        figures: Of the same rows.
+        renderer: What drew the evidence; empty if nothing was drawn in this run.
+    """
+    plan, out = judge.plan, judge.out
     out.write_rows(rows)
-    run = _run_record(out, stop, progress)
+    run = _run_record(out, judge.stop, judge.progress)
     summary = summarize(
         figures,
         plan.protocol,
@@ -44,7 +44,7 @@ def write_model(
     )
     summary["cost_usd"] = run["cost_usd"]
     out.write_json("judge_summary.json", summary)
-    out.write_json("manifest.json", _manifest(plan, judge))
+    out.write_json("manifest.json", _manifest(judge, renderer))
     out.write_json("run.json", run)
     if plan.protocol.table is not None:
         write_table(plan.protocol.table, out.path)
@@ -64,19 +64,16 @@ def write_joint(
     return joint
 
 
-def _manifest(plan: Plan, judge: TaskJudge) -> dict[str, Any]:
-    """What fixes the run. `pins` must not change while the out-dir's replies are of use."""
+def _manifest(judge: TaskJudge, renderer: Mapping[str, Any]) -> dict[str, Any]:
+    """What fixes the run. A resumed run that draws nothing keeps the renderer of the run that did."""
+    plan = judge.plan
+    earlier = read_json(judge.out.path / "manifest.json") or {}
     protocol = plan.protocol
     tasks = [[task.id, dict(task.fields), dict(task.labels)] for task in plan.tasks]
     return {
         "schema": 1,
         "beholder": beholder.__version__,
-        "pins": {
-            "model": judge.submissions.model,
-            "protocol": protocol.id,
-            "question_sha256": plan.pins.question_sha256,
-            "judge": plan.judge_identity,
-        },
+        "pins": plan.out_dir_pins(judge.submissions.model),
         "protocol": {
             "id": protocol.id,
             "title": protocol.title,
@@ -101,7 +98,7 @@ def _manifest(plan: Plan, judge: TaskJudge) -> dict[str, Any]:
             "count": len(plan.tasks),
             "sha256": hashlib.sha256(json.dumps(tasks, sort_keys=True).encode()).hexdigest(),
         },
-        "renderer": renderer_info(),
+        "renderer": dict(renderer) or earlier.get("renderer", {}),
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
@@ -55,6 +54,15 @@ class Plan:
             "settings": {key: str(value) for key, value in sorted(self.judge.settings.items())},
         }
 
+    def out_dir_pins(self, model: str) -> dict[str, Any]:
+        """What must not change while the replies in an out-dir are of use."""
+        return {
+            "model": model,
+            "protocol": self.protocol.id,
+            "question_sha256": self.pins.question_sha256,
+            "judge": self.judge_identity,
+        }
+
 
 def plan_run(spec: RunSpec) -> Plan:
     """Resolve a run.
@@ -91,15 +99,16 @@ def _with_flags(protocol: Protocol, spec: RunSpec) -> Protocol:
     repeats = spec.repeats if spec.repeats is not None else protocol.repeats.n
     if repeats < 1:
         raise ConfigError(f"--repeats {repeats}: at least 1", concerns="--repeats")
-    budgets: Mapping[str, int | None] = {
-        "images": spec.max_output_images,
-        "pages": spec.max_output_pages,
-        "text_chars": spec.max_output_text_chars,
-    }
+    policy = protocol.evidence
     return replace(
         protocol,
         repeats=replace(protocol.repeats, n=repeats, min_scored=min(protocol.repeats.min_scored, repeats)),
-        evidence=replace(protocol.evidence, **{key: n for key, n in budgets.items() if n is not None}),
+        evidence=replace(
+            policy,
+            images=spec.max_output_images or policy.images,
+            pages=spec.max_output_pages or policy.pages,
+            text_chars=spec.max_output_text_chars or policy.text_chars,
+        ),
     )
 
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(slots=True)
@@ -20,27 +20,23 @@ class Stop:
 
     reason: str | None = None
     message: str = ""
-    _event: asyncio.Event = field(default_factory=asyncio.Event)
 
     def set(self, reason: str, message: str) -> None:
         """Stop sending; what is under way is waited for."""
         if self.reason is None:
             self.reason, self.message = reason, message
-            self._event.set()
 
     @property
     def is_set(self) -> bool:
         """Whether nothing new is to be sent."""
         return self.reason is not None
 
-    async def wait(self) -> None:
-        """Return once it is set."""
-        await self._event.wait()
-
 
 @contextlib.contextmanager
-def signals(stop: Stop, abandon: Callable[[], object], say: Callable[[str], object]) -> Iterator[None]:
-    """The first SIGINT or SIGTERM sets `stop`, a second one calls `abandon`."""
+def signals(
+    stop: Stop, halt: Callable[[], object], abandon: Callable[[], object], say: Callable[[str], object]
+) -> Iterator[None]:
+    """The first SIGINT or SIGTERM sets `stop` and calls `halt`, a second one calls `abandon`."""
     loop = asyncio.get_running_loop()
 
     def received() -> None:
@@ -49,6 +45,7 @@ def signals(stop: Stop, abandon: Callable[[], object], say: Callable[[str], obje
             return
         say("Stopping: no new call is sent; waiting for those under way. Press Ctrl-C again to end at once.")
         stop.set("interrupted", "interrupted by a signal")
+        halt()
 
     taken = []
     for name in (signal.SIGINT, signal.SIGTERM):

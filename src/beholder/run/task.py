@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from beholder.errors import JudgeError, ReplyError
+from beholder.errors import JudgeError, JudgeRejected, ReplyError
 from beholder.evidence import from_manifest, to_manifest
 from beholder.judges import (
     CallContext,
@@ -151,7 +151,10 @@ class TaskJudge:
                     self.judge, prepared, call, endpoint=self.endpoint, policy=self.retry, log=log
                 )
         except JudgeError as error:
-            if not self.endpoint.stopped:
+            if isinstance(error, JudgeRejected) and error.stops_run:
+                # The call stays open: it is asked once the key, the quota or the model's name is mended.
+                self.stop.set("futile", str(error))
+            else:
                 await self.out.ledger.call_failed(key, error)
             self.progress.failed(error)
             return RepeatResult(

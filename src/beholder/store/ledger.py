@@ -94,7 +94,7 @@ class CallKey:
     def text(self) -> str:
         """Canonical JSON."""
         members = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return json.dumps(members, sort_keys=True, separators=(",", ":"), default=str)
+        return json.dumps(members, sort_keys=True, separators=(",", ":"))
 
     @property
     def identity(self) -> str:
@@ -193,17 +193,12 @@ class Ledger:
             ),
         )
 
-    def was_asked(self, task_id: str, artifacts: tuple[str, ...]) -> str | None:
-        """The `evidence_sha256` under which a reply for these very artifacts is stored, or None."""
+    def has_reply(self, task_id: str, evidence_sha256: str) -> bool:
+        """Whether a task was answered under an evidence policy: its evidence then stays what it was."""
         rows = self._reader.execute(
-            "SELECT key FROM calls WHERE task_id = ? AND state = 'replied' ORDER BY id DESC",
-            (_blob(task_id),),
+            "SELECT key FROM calls WHERE task_id = ? AND state = 'replied'", (_blob(task_id),)
         )
-        for (text,) in rows:
-            key = json.loads(text)
-            if tuple(key["artifacts"]) == artifacts:
-                return str(key["evidence_sha256"])
-        return None
+        return any(json.loads(text)["evidence_sha256"] == evidence_sha256 for (text,) in rows)
 
     async def intend(self, key: CallKey, request: Mapping[str, Any], number: int) -> Attempt:
         """Commit that a request is about to be sent."""
@@ -304,7 +299,7 @@ def _begin_run(db: sqlite3.Connection) -> int:
 def _intend(
     db: sqlite3.Connection, run: int, key: CallKey, request: Mapping[str, Any], number: int
 ) -> Attempt:
-    record = json.dumps(request, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+    record = json.dumps(request, sort_keys=True).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(record).hexdigest()
     db.execute("INSERT OR IGNORE INTO requests VALUES (?, ?)", (digest, record))
     db.execute(
@@ -335,7 +330,7 @@ def _replied(db: sqlite3.Connection, attempt: Attempt, reply: Reply) -> None:
             reply.usage.output_tokens,
             reply.usage.cached_input_tokens,
             None if reply.cost_usd is None else str(reply.cost_usd),
-            json.dumps(reply.sent, sort_keys=True, default=str),
+            json.dumps(reply.sent, sort_keys=True),
             attempt.id,
         ),
     )

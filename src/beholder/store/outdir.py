@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -137,8 +138,15 @@ def read_rows(out_dir: Path) -> Iterator[dict[str, Any]]:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Strict JSON, readable, whole or not at all."""
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False, default=str)
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False, default=_number)
     _replace(path, [text.encode("utf-8", "replace") + b"\n"])
+
+
+def _number(value: object) -> int | float:
+    """Decimals, which JSON has no type for, as numbers; nothing else has a place in these files."""
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    raise TypeError(f"a {type(value).__name__} is no JSON")
 
 
 def write_bytes(path: Path, data: bytes) -> None:
