@@ -80,6 +80,7 @@ def test_wrong_key_costs_a_few_calls() -> None:
     assert len(calls.errors) == 50
     assert all(isinstance(error, JudgeRejected) and error.stops_run for error in calls.errors)
     assert "wrong key" in str(calls.errors[-1])
+    assert calls.endpoint.stopped in calls.errors
 
 
 def test_rejected_case_stops_nobody() -> None:

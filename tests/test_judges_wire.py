@@ -271,6 +271,17 @@ def test_usage_and_served_model_are_alike(provider: str, name: str, settings: di
         assert reply.request_id == "req_1"
 
 
+@pytest.mark.parametrize(("stop", "kind"), [("refusal", JudgeRefused), ("pause_turn", JudgeUnavailable)])
+def test_answer_that_is_no_reply_tells_its_cost(stop: str, kind: type[JudgeError]) -> None:
+    """A refusal and an unfinished answer were paid for, and the error tells the tokens and the cost."""
+    with JudgeServer([rule(text="", stop_reason=stop)]) as server:
+        error = outcome(spec("anthropic", "claude-sonnet-4-6", server.url))
+    assert type(error) is kind
+    assert error.usage is not None
+    assert (error.usage.input_tokens, error.usage.output_tokens) == (1200, 40)
+    assert error.cost_usd == Decimal("0.0042")
+
+
 def test_unknown_price_is_none() -> None:
     """A model that the price list does not know has no cost, and a known one has one."""
     with JudgeServer() as server:

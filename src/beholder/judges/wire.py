@@ -99,6 +99,7 @@ class WireJudge:
         stop = _stop_of(response)
         problem = self._problem(text, stop, response, exchange)
         if problem:
+            problem.usage, problem.cost_usd = _usage_of(response), price_of(response)
             raise problem
         return Reply(
             text=text,
