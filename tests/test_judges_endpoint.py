@@ -83,6 +83,30 @@ def test_wrong_key_costs_a_few_calls() -> None:
     assert calls.endpoint.stopped in calls.errors
 
 
+def test_stop_ends_every_wait() -> None:
+    """Stopped from outside, those that wait out a pause or wait their turn end at once, as cancelled."""
+
+    async def everything() -> tuple[Calls, float]:
+        clock = VirtualClock()
+        calls = Calls(Endpoint(clock=clock, max_connections=2), clock)
+        calls.endpoint.pause(300)
+
+        async def stopper() -> None:
+            await clock.sleep(1)
+            calls.endpoint.stop(JudgeRejected("interrupted"))
+
+        async def together() -> None:
+            await asyncio.gather(calls.many(5), stopper())
+
+        await clock.run(together())
+        return calls, clock.now()
+
+    calls, now = asyncio.run(everything())
+    assert (calls.starts, now) == ([], 1)
+    assert {error.slug for error in calls.errors} == {"cancelled"}
+    assert len(calls.errors) == 5
+
+
 def test_rejected_case_stops_nobody() -> None:
     """A rejection of one case lets the others through."""
     calls = run(5, lambda n, _t: JudgeRejected("this picture") if n == 0 else None, max_connections=2)

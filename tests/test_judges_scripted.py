@@ -137,6 +137,14 @@ def test_wrong_scripts_name_file_line_and_fix(tmp_path: Path, lines: list[Any], 
     assert "script.jsonl" in str(caught.value)
 
 
+def test_comments_and_self_declared_lines(tmp_path: Path) -> None:
+    """A line may call itself scripted, and one with only a note is a comment."""
+    lines = [{"scripted": True, "note": "made by hand"}, {"scripted": True, "reply": "x"}]
+    assert ask(tmp_path, *lines).text == "x"
+    with pytest.raises(ConfigError, match='"scripted" can only be true'):
+        ask(tmp_path, {"scripted": False, "reply": "x"})
+
+
 def test_missing_script_is_named() -> None:
     """A script that does not exist is the user's error."""
     with pytest.raises(ConfigError, match=r"there is no file no\.jsonl"):
