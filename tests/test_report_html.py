@@ -106,8 +106,9 @@ def opened(browser: Browser, joint: Path) -> Iterator[Watched]:
     watched = Watched(context.new_page())
     watched.page.goto(joint.as_uri())
     yield watched
+    trouble = list(watched.trouble)  # closing may cut a picture that is on its way, which is no trouble
     context.close()
-    assert watched.trouble == []
+    assert trouble == []
 
 
 def shown(page: Page) -> list[str]:
@@ -150,15 +151,16 @@ def test_pictures_load_when_they_come_near(browser: Browser, tmp_path: Path) -> 
     context = browser.new_context(viewport={"width": 1280, "height": 800})
     watched = Watched(context.new_page())
     watched.page.goto(path.as_uri())
-    watched.page.wait_for_load_state("load")
+    eventually(watched.page, "document.querySelector('.card img').naturalWidth > 0")
     first = set(watched.pictures)
     assert 0 < len(first) < 150
     watched.page.locator(".card").last.scroll_into_view_if_needed()
     eventually(watched.page, "[...document.querySelectorAll('.card img')].at(-1).naturalWidth > 0")
     assert any("task-0299" in url for url in watched.pictures)
     assert not any("task-0299" in url for url in first)
+    trouble = list(watched.trouble)
     context.close()
-    assert watched.trouble == []
+    assert trouble == []
 
 
 def test_every_picture_is_found(opened: Watched) -> None:

@@ -28,7 +28,7 @@ def test_each_model_has_a_line_best_first() -> None:
     lines = text.splitlines()
     assert "Scripted replies" in lines[0]
     assert [line.split()[0] for line in lines[1:4]] == ["Model", "high", "low"]
-    for piece in ("57.9 [49.3, 66.5]", "85.7% (6/7)", "66.7%", "1 missing", "1 blocked_resources", "$0.50"):
+    for piece in ("57.9 [49.3, 66.5]", "85.7%", "66.7%", "1 missing", "1 blocked resources", "$0.50"):
         assert piece in lines[2]
     assert lines[3].rstrip().endswith("–")
 
@@ -53,3 +53,15 @@ def test_plain_has_no_lines_and_no_colour() -> None:
     summary = {"x": outdir.summary("x", outdir.varied_rows("x"))}
     assert not set("─│┃━\x1b") & set(shown(summary))
     assert "─" in shown(summary, plain=False)
+
+
+def test_eighty_columns_break_no_number() -> None:
+    """On a narrow terminal names and reasons wrap; means, intervals and shares stay whole."""
+    stream = io.StringIO()
+    summary = outdir.summary("x", outdir.varied_rows("x"))
+    Console(file=stream, width=80).print(
+        results_table({"a-model-with-quite-a-long-name": summary}, plain=True)
+    )
+    for piece in ("57.9 [49.3, 66.5]", "85.7%", "66.7%", "Unscored", "missing"):
+        assert piece in stream.getvalue()
+    assert max(map(len, stream.getvalue().splitlines())) <= 80

@@ -9,7 +9,8 @@ from beholder.report import words
 ABSENT = "missing empty corrupt encrypted wrong_type too_large unsafe_path unrenderable unsupported"
 UNSCORED = (
     "missing_tool render_failed blocked_resources evidence_too_large rate_limited timeout rejected "
-    "unavailable budget cancelled invalid_json missing_key out_of_range ambiguous refused truncated empty no_majority"
+    "unavailable budget cancelled invalid_json missing_key out_of_range ambiguous refused "
+    "truncated empty no_majority"
 )
 FLAGS = (
     "repaired total_mismatch pass_mismatch extra_keys truncated_after_criteria judge_claims_no_evidence "

@@ -30,21 +30,23 @@ def results_table(summaries: Mapping[str, Json], *, plain: bool = False) -> Tabl
         box=None if plain else box.SIMPLE_HEAD,
         header_style="" if plain else "bold",
         pad_edge=False,
+        collapse_padding=True,
         title=words.SCRIPTED if any(summary.get("scripted") for summary in summaries.values()) else None,
         title_style="" if plain else "bold yellow",
         title_justify="left",
     )
-    table.add_column("Model", overflow="fold")
-    table.add_column("Mean [95% interval]", justify="right")
-    table.add_column("Coverage", justify="right")
+    # In 80 columns the names and reasons give way; a number is never broken.
+    table.add_column("Model", overflow="fold", min_width=12)
+    table.add_column("Mean [95% interval]", justify="right", no_wrap=True)
+    table.add_column("Coverage", justify="right", no_wrap=True)
     if passing:
-        table.add_column("Passed", justify="right")
-    table.add_column("Absent", overflow="fold")
-    table.add_column("Unscored", overflow="fold")
-    table.add_column("Cost", justify="right")
+        table.add_column("Passed", justify="right", no_wrap=True)
+    table.add_column("Absent", overflow="fold", min_width=8)
+    table.add_column("Unscored", overflow="fold", min_width=9)
+    table.add_column("Cost", justify="right", no_wrap=True)
     for name, summary in sorted(summaries.items(), key=lambda pair: rank_key(*pair)):
         figures = figures_of(summary, _scale(summary))
-        cells = [visible(name), _mean(figures), f"{figures.coverage} ({figures.judged}/{figures.planned})"]
+        cells = [visible(name), _mean(figures), figures.coverage]
         cells += [figures.pass_rate] * passing
         cells += [_reasons(figures.absent), _reasons(figures.unscored)]
         cells.append(numbers.money(summary.get("cost_usd")))
@@ -69,4 +71,4 @@ def _mean(figures: Figures) -> str:
 
 
 def _reasons(pairs: tuple[tuple[Note, int], ...]) -> str:
-    return ", ".join(f"{n} {note.code}" for note, n in pairs) or "0"
+    return ", ".join(f"{n} {note.code.replace('_', ' ')}" for note, n in pairs) or "0"
