@@ -2,8 +2,8 @@
 
 The browser is spoken to by pipes (`cdp`), is started in a session of its own with an environment of four
 variables, and is gone when the pipes close, when the group is killed or when this process dies
-(`setpriv --pdeathsig`). Run as root, it is handed to an unprivileged user first: Chromium's sandbox refuses to
-work for root.
+(`setpriv --pdeathsig`). Run as root, it is handed to an unprivileged user first: Chromium's sandbox refuses
+to work for root.
 """
 
 from __future__ import annotations
@@ -150,7 +150,11 @@ def _ways() -> list[_Way]:
     )
     return [
         _Way(before=handed, owner=RENDERER_USER, reason=f"run as root, handed to user {RENDERER_USER}"),
-        _Way(before=tied, sandbox=False, reason=f"run as root, and the browser did not start as {RENDERER_USER}"),
+        _Way(
+            before=tied,
+            sandbox=False,
+            reason=f"run as root, and the browser did not start as {RENDERER_USER}",
+        ),
     ]
 
 
@@ -273,7 +277,7 @@ async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
 async def _end(
     process: asyncio.subprocess.Process | None, connection: Connection | None, folder: Path
 ) -> None:
-    """Kill the browser's group, wait for it, remove its folder; done even if the caller is cancelled again."""
+    """Kill the browser's group, wait for it, remove its folder; also if the caller is cancelled again."""
     try:
         if process is not None:
             with contextlib.suppress(ProcessLookupError, PermissionError):

@@ -169,4 +169,4 @@ class Session:
 
     def post(self, method: str, **params: Any) -> asyncio.Future[JSON]:
         """Send without waiting; the browser works through one session's calls in order."""
-        return self.connection._post(method, params, self.id)  # noqa: SLF001 - the two are one class in two views
+        return self.connection._post(method, params, self.id)

@@ -179,7 +179,9 @@ class EvidenceEngine:
             detail = _blocked_detail(shown.blocked_hosts, self._network)
             record = _record(artifact, kind, "unscored", "blocked_resources", detail, shown.facts)
             return _Result(record, shown.pictures, shown.warnings)
-        return _Result(_record(artifact, kind, "shown", None, "", shown.facts), shown.pictures, shown.warnings)
+        return _Result(
+            _record(artifact, kind, "shown", None, "", shown.facts), shown.pictures, shown.warnings
+        )
 
     async def _show(self, submission: Submission, artifact: Artifact, kind: str, room: int) -> Shown:
         data = await asyncio.to_thread(read_artifact, artifact, submission.root)
@@ -196,7 +198,9 @@ class EvidenceEngine:
         if kind == "html":
             check_html(job)
             return await self._page(job, submission, artifact)
-        raise RendererFailed(f"nothing here renders {artifact.suffix}", slug="missing_tool", concerns=artifact.name)
+        raise RendererFailed(
+            f"nothing here renders {artifact.suffix}", slug="missing_tool", concerns=artifact.name
+        )
 
     async def _page(self, job: Job, submission: Submission, artifact: Artifact) -> Shown:
         """A page's pictures: tried twice, the second time alone, then the blame is found."""
@@ -299,7 +303,9 @@ def _blocked_detail(hosts: tuple[str, ...], network: NetworkPolicy) -> str:
     named = ", ".join(hosts)
     if network.given:
         return f"asks for {named}, which did not answer or is not allowed; the protocol takes no such page"
-    return f"asks for {named}; allow with --network allow or --network {','.join(hosts)}, or say --network block"
+    return (
+        f"asks for {named}; allow with --network allow or --network {','.join(hosts)}, or say --network block"
+    )
 
 
 def _without_pictures(selection: Selection) -> Evidence:

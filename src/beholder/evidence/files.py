@@ -34,7 +34,9 @@ def read_below(root: Path, name: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
     except FileNotFoundError:
         raise BrokenArtifact("there is no such file", slug="missing", concerns=name) from None
     except OSError as error:  # a loop of links
-        raise BrokenArtifact(f"cannot be reached: {error.strerror}", slug="unsafe_path", concerns=name) from None
+        raise BrokenArtifact(
+            f"cannot be reached: {error.strerror}", slug="unsafe_path", concerns=name
+        ) from None
     parts = Path(os.path.relpath(real, top)).parts
     if os.pardir in parts or not parts:
         raise BrokenArtifact("leads out of the submission's folder", slug="unsafe_path", concerns=name)
@@ -56,7 +58,9 @@ def _open_below(top: str, parts: tuple[str, ...], name: str) -> int:
     except PermissionError as error:
         raise BrokenArtifact(f"cannot be read: {error.strerror}", slug="missing", concerns=name) from None
     except OSError as error:
-        raise BrokenArtifact(f"cannot be opened: {error.strerror}", slug="unsafe_path", concerns=name) from None
+        raise BrokenArtifact(
+            f"cannot be opened: {error.strerror}", slug="unsafe_path", concerns=name
+        ) from None
     finally:
         os.close(folder)
 

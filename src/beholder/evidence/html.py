@@ -27,7 +27,7 @@ from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
 from beholder.evidence.layout import Plan
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.page import Page, PageFailed
-from beholder.evidence.pictures import encode, is_flat, make_picture, shrink
+from beholder.evidence.pictures import differs_much, encode, is_flat, make_picture, shrink
 from beholder.evidence.serve import ServedFolder
 from beholder.evidence.sniff import sniff
 from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Picture, Warning_
@@ -35,7 +35,12 @@ from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Picture
 CAPTURE_S = 20.0
 """Wall seconds for all pictures of one page; a page that stands still takes a tenth of one."""
 
-GOOD_PAGE = b"<!doctype html><title>good</title><body style='background:#fff'><h1>A page known to be good.</h1>"
+GRACE_S = 5.0
+"""The same for a page that was cut short: it may be busy, or hang."""
+
+GOOD_PAGE = (
+    b"<!doctype html><title>good</title><body style='background:#fff'><h1>A page known to be good.</h1>"
+)
 """What is rendered to find out whose fault a failure is."""
 
 
@@ -78,7 +83,7 @@ async def render_html(
             await page.prepare()
             await page.settle()
             pending = page.pending
-            async with asyncio.timeout(CAPTURE_S):
+            async with asyncio.timeout(GRACE_S if page.cut_short else CAPTURE_S):
                 return await page.alive(_capture(session, page, job, pending))
     except TimeoutError:
         raise PageFailed("the page does not answer and cannot be captured", concerns=job.name) from None
@@ -89,24 +94,23 @@ async def render_html(
 async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -> Shown:
     box = await page.stand_still()
     plan = make_plan(box.width, box.height, job.policy.layout, job.limits, job.budget)
+    full_size = page.full_size
     look = _look(box, plan)
     before = await look.take(session)
     pictures = await _pictures(session, box, plan, job, before if look.is_picture else None)
     warnings = list(page.warnings())
     unsettled = page.cut_short or (f"{len(pending)} requests pending" if pending else "")
-    if not unsettled:
-        await page.go_on()
-        later = await page.stand_still()
-        moved = (later.width, later.height) != (box.width, box.height)
-        if moved or await look.take(session) != before:
-            unsettled = "the page still changes after the capture"
+    if not unsettled and await _still_changes(session, page, look, box, before):
+        unsettled = "the page still changes after the capture"
     if unsettled:
         warnings.append(Warning_(code="page_not_settled", detail=unsettled, source=job.name))
-    if len(before) < _FLAT_BYTES and await asyncio.to_thread(_is_flat_png, before):
+    # In a tall page's overview text may have shrunk to nothing; its parts still show it.
+    parts = [picture.data for picture in pictures if picture.part]
+    if await asyncio.to_thread(_all_flat, [before, *parts]):
         warnings.append(Warning_(code="blank_capture", detail="one flat colour", source=job.name))
     warnings += cut_warnings(plan, job.name)
-    if page.full_height > MAX_HEIGHT_PX or page.full_width > MAX_WIDTH_PX:
-        detail = f"{box.width}x{box.height} of {page.full_width}x{page.full_height} px are captured"
+    if full_size[0] > MAX_WIDTH_PX or full_size[1] > MAX_HEIGHT_PX:
+        detail = f"{box.width}x{box.height} of {full_size[0]}x{full_size[1]} px are captured"
         warnings.append(Warning_(code="truncated", detail=detail, source=job.name))
     undecided = not page.network.given or job.policy.degraded == "unscored"
     return Shown(
@@ -115,6 +119,24 @@ async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -
         warnings=tuple(warnings),
         blocked_hosts=tuple(sorted(page.outside)) if undecided and page.failed else (),
     )
+
+
+async def _still_changes(session: Session, page: Page, look: _Look, box: Box, before: bytes) -> bool:
+    """Whether the page looks different after some more page time."""
+    size = page.full_size
+    await page.go_on()
+    if await page.stand_still() != box or page.full_size != size:
+        return True
+    after = await look.take(session)
+    if after == before:
+        return False
+    if await asyncio.to_thread(differs_much, before, after):
+        return True
+    # Layers that were drawn at another scale in between may differ by a shade. What really goes on changing
+    # does so again.
+    await page.go_on()
+    await page.stand_still()
+    return await look.take(session) != after
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +158,7 @@ class _Look:
 def _look(box: Box, plan: Plan) -> _Look:
     """The picture of the whole itself, where the browser makes it and it is not large; else a small one."""
     if plan.tiles and plan.overview is not None:
-        # The details are in the tiles: the browser's own scaling, which draws the text anew, does for the rest.
+        # The details are in the tiles; for the rest the browser's own scaling, which redraws text, will do.
         return _Look(box, plan.overview * _ROUNDING, is_picture=True)
     if plan.overview is not None and plan.overview >= 1.0 and box.width * box.height <= _WHOLE_LOOK_PX:
         return _Look(box, 1.0, is_picture=True)
@@ -144,9 +166,7 @@ def _look(box: Box, plan: Plan) -> _Look:
     return _Look(top, THUMB_SCALE, is_picture=False)
 
 
-async def _pictures(
-    session: Session, box: Box, plan: Plan, job: Job, whole: bytes | None
-) -> list[Picture]:
+async def _pictures(session: Session, box: Box, plan: Plan, job: Job, whole: bytes | None) -> list[Picture]:
     pictures: list[Picture] = []
     part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
     if whole is not None:
@@ -190,18 +210,19 @@ def _whole(slices: list[bytes], scale: float) -> tuple[bytes, tuple[int, int], s
     return encode(small, "image/png"), small.size, words
 
 
-def _is_flat_png(data: bytes) -> bool:
+def _all_flat(pngs: list[bytes]) -> bool:
+    """Whether each is flat; what is large as a file is not, and is not decoded to find out."""
     from PIL import Image
 
-    return is_flat(Image.open(io.BytesIO(data), formats=["PNG"]))
+    return all(
+        len(data) < _FLAT_BYTES and is_flat(Image.open(io.BytesIO(data), formats=["PNG"])) for data in pngs
+    )
 
 
 async def renders_good_page(open_browser: Callable[[], Coroutine[Any, Any, Browser]]) -> bool:
     """Whether a page known to be good comes out, and not blank."""
     policy = EvidencePolicy(viewport=(400, 300))
-    job = Job(
-        name="good.html", suffix=".html", data=GOOD_PAGE, policy=policy, limits=MediaLimits(), budget=1
-    )
+    job = Job(name="good.html", suffix=".html", data=GOOD_PAGE, policy=policy, limits=MediaLimits(), budget=1)
     folder = ServedFolder(root=None, name=job.name, page=job.data)
     try:
         shown = await render_html(await open_browser(), job, folder, NetworkPolicy(given=True), None)

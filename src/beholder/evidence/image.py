@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MAX_PIXELS = 178_956_970
-"""Pillow's own limit for what it calls a bomb (twice `MAX_IMAGE_PIXELS`): refused by header, before decoding."""
+"""Pillow's own limit for a bomb (twice `MAX_IMAGE_PIXELS`): refused by header, before decoding."""
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -111,7 +111,9 @@ def _open(job: Job) -> Image.Image:
             f"more than {MAX_PIXELS} pixels by its header", slug="too_large", concerns=job.name
         ) from None
     except UnidentifiedImageError:
-        raise BrokenArtifact("the picture's header cannot be read", slug="corrupt", concerns=job.name) from None
+        raise BrokenArtifact(
+            "the picture's header cannot be read", slug="corrupt", concerns=job.name
+        ) from None
     except (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, OverflowError) as error:
         # What Pillow's decoders raise for damaged files.
         raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
@@ -150,7 +152,9 @@ def _normalise(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     if mode.startswith("I") or mode == "F":
         low, high = _range(mode, upright)
         # `point` clips above 255 on these modes only after the sum, which is what is wanted.
-        scaled = upright.convert("F").point(lambda value: value * (255.0 / (high - low)) - low * 255.0 / (high - low))
+        scaled = upright.convert("F").point(
+            lambda value: value * (255.0 / (high - low)) - low * 255.0 / (high - low)
+        )
         done.append(f"{mode} rescaled to 8 bits from {low:g}..{high:g}")
         return scaled.convert("L"), tuple(done)
     if "A" in upright.getbands() or "transparency" in upright.info:

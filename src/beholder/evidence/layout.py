@@ -1,13 +1,14 @@
 """How a picture is laid out for one judge: whole, shrunk or cut, and never above a limit.
 
-A judge has hard limits (an edge, bytes) above which it refuses, and a size above which it shrinks a picture by
-itself. `tiles` are cut so that nothing is shrunk; `single` is shrunk here, so that the factor is recorded.
+A judge has hard limits (an edge, bytes) above which it refuses, and a size above which it shrinks a picture
+by itself. `tiles` are cut so that nothing is shrunk; `single` is shrunk here, so that the factor is recorded.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 
 from beholder.evidence.capture import Box
 from beholder.records import Layout, MediaLimits
@@ -70,8 +71,8 @@ def cut(width: int, height: int, limits: MediaLimits) -> tuple[Box, ...]:
     xs, ys = _edges(width, columns), _edges(height, rows)
     return tuple(
         Box(left, top, right - left, bottom - top)
-        for top, bottom in zip(ys, ys[1:], strict=False)
-        for left, right in zip(xs, xs[1:], strict=False)
+        for top, bottom in pairwise(ys)
+        for left, right in pairwise(xs)
     )
 
 
@@ -88,6 +89,4 @@ def plan(width: int, height: int, layout: Layout, limits: MediaLimits, budget: i
     overview = scale if layout == "overview+tiles" else None
     room = budget - (overview is not None)
     shown = tiles[:room]
-    return Plan(
-        overview=overview, tiles=shown, left_out=len(tiles) - len(shown), tiles_in_all=len(tiles)
-    )
+    return Plan(overview=overview, tiles=shown, left_out=len(tiles) - len(shown), tiles_in_all=len(tiles))

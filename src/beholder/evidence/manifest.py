@@ -1,10 +1,10 @@
 """Evidence as JSON-ready data, and back; the bytes of pictures stay out of it.
 
-    {status, route, reason, detail,
-     artifacts: [{name, sha256, size_bytes, kind, status, reason, detail, facts}],
-     pictures:  [{path, sha256, media_type, width_px, height_px, size_bytes, source, page, pages, part, parts,
-                  transforms}],
-     texts: [[name, text]], warnings: [{code, detail, source}], renderer: {…}}
+{status, route, reason, detail,
+ artifacts: [{name, sha256, size_bytes, kind, status, reason, detail, facts}],
+ pictures:  [{path, sha256, media_type, width_px, height_px, size_bytes, source, page, pages, part, parts,
+              transforms}],
+ texts: [[name, text]], warnings: [{code, detail, source}], renderer: {…}}
 """
 
 from __future__ import annotations

@@ -12,11 +12,11 @@ import base64
 import contextlib
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Awaitable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, TypeVar
 
 from beholder.errors import RenderError
 from beholder.evidence.capture import MAX_HEIGHT_PX, MAX_WIDTH_PX, Box
@@ -25,6 +25,8 @@ from beholder.evidence.egress import Egress
 from beholder.evidence.hosts import host_allowed, host_kind, host_of
 from beholder.evidence.serve import ORIGIN, ServedFolder
 from beholder.records import EvidencePolicy, NetworkPolicy, Warning_
+
+_T = TypeVar("_T")
 
 EPOCH_S = 1_767_225_600
 """The page's clock starts at 2026-01-01T00:00:00Z."""
@@ -37,7 +39,7 @@ MIN_PAGE_TIME_S = 3.0
 """Page time costs next to nothing, so that a page gets this much even where the protocol asks for less."""
 
 LOAD_S = 8.0
-"""Wall seconds for the page and its files to arrive; after that page time goes on without the missing ones."""
+"""Wall seconds for the page and its files to arrive; then page time goes on without the missing ones."""
 
 FIRST_S = 0.1
 """Page time that passes before the first frame."""
@@ -91,8 +93,7 @@ class Page:
     navigations: int = 0
     cut_short: str = ""
     page_time_s: float = 0.0
-    full_width: int = 1
-    full_height: int = 1
+    full_size: tuple[int, int] = (1, 1)
     _pending: dict[str, str] = field(default_factory=dict)
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
@@ -195,7 +196,9 @@ class Page:
 
     async def _frame(self) -> None:
         """One frame by the wall clock, drawn while page time stands."""
-        await self._in_own_world("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        await self._in_own_world(
+            "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+        )
 
     async def _in_own_world(self, source: str) -> None:
         """Run a script where the page's changes to the built-in objects do not reach, to its end."""
@@ -233,14 +236,8 @@ class Page:
         metrics = await self.alive(self.session.call("Page.getLayoutMetrics"))
         size = metrics["cssContentSize"]
         width, height = self.policy.viewport
-        self.full_height = max(int(size["height"]), 1)
-        self.full_width = max(int(size["width"]), 1)
-        return Box(
-            0,
-            0,
-            min(max(self.full_width, width), MAX_WIDTH_PX),
-            min(max(self.full_height, height), MAX_HEIGHT_PX),
-        )
+        self.full_size = (max(int(size["width"]), width), max(int(size["height"]), height))
+        return Box(0, 0, min(self.full_size[0], MAX_WIDTH_PX), min(self.full_size[1], MAX_HEIGHT_PX))
 
     async def go_on(self) -> None:
         """Let `PROBE_S` of page time pass after the capture, as far as it does so at once."""
@@ -249,7 +246,7 @@ class Page:
             async with asyncio.timeout(2.0):
                 await self.alive(self._advance(PROBE_S))
 
-    async def alive(self, work: Any) -> Any:
+    async def alive(self, work: Awaitable[_T]) -> _T:
         """`work`'s result, unless the renderer dies first."""
         task = asyncio.ensure_future(work)
         death = asyncio.ensure_future(self._dead.wait())
@@ -303,7 +300,7 @@ class Page:
                 return
         answer = await asyncio.to_thread(self.folder.answer, url)
         if main and self.navigations == 1:
-            # Sent before the answer, this waits in the browser and takes effect as the page is made. Asked for
+            # Sent before the answer, this waits in the browser and takes effect as the page is made. Sent
             # earlier it would run on the blank page; awaited here it would wait for this very answer.
             self.session.post(
                 "Emulation.setVirtualTimePolicy",
@@ -433,7 +430,7 @@ class Page:
             "timezone": TIMEZONE,
             "clock": "2026-01-01T00:00:00Z",
             "random_seed": SEED,
-            "page_size": [self.full_width, self.full_height],
+            "page_size": list(self.full_size),
             "wait": {
                 "how": "virtual time",
                 "page_time_s": round(self.page_time_s, 3),

@@ -29,6 +29,12 @@ _FLAT_STEP = 2
 """Difference in a channel, of 255, that still is the same colour."""
 
 
+_SHADE = 24
+"""Difference in brightness, of 255, that a person sees."""
+
+_CHANGED_SHARE = 0.0005
+
+
 class TooLarge(RenderError):
     """The evidence cannot be made to fit the judge's limits."""
 
@@ -104,6 +110,17 @@ def is_flat(image: Image.Image) -> bool:
     return True
 
 
+def differs_much(one: bytes, other: bytes) -> bool:
+    """Whether two PNGs differ by more than a shade in more than `_CHANGED_SHARE` of their pixels."""
+    from PIL import Image, ImageChops
+
+    first, second = (Image.open(io.BytesIO(data), formats=["PNG"]).convert("RGB") for data in (one, other))
+    if first.size != second.size:
+        return True
+    histogram = ImageChops.difference(first, second).convert("L").histogram()
+    return sum(histogram[_SHADE:]) > _CHANGED_SHARE * first.width * first.height
+
+
 def _decode(picture: Picture) -> Image.Image:
     from PIL import Image
 
@@ -127,7 +144,9 @@ def _re_encode(picture: Picture, limits: MediaLimits, most_bytes: int) -> Pictur
     for quality in _LOSSY_QUALITY:
         data = encode(image, media_type, quality=quality)
         if base64_bytes(len(data)) <= most_bytes:
-            words = f"encoded as {_FORMATS[media_type]}, quality {quality}, to fit {most_bytes} bytes as base64"
+            words = (
+                f"encoded as {_FORMATS[media_type]}, quality {quality}, to fit {most_bytes} bytes as base64"
+            )
             return _replaced(picture, data, media_type, image.size, words)
     raise TooLarge(f"{picture.source}: a picture does not fit {most_bytes} bytes as base64")
 
@@ -195,7 +214,9 @@ def _check(pictures: list[Picture], limits: MediaLimits, edge: int | None) -> No
         size = base64_bytes(picture.size_bytes)
         total += size
         if limits.image_bytes is not None and size > limits.image_bytes:
-            raise TooLarge(f"{picture.source}: {size} bytes as base64, and the judge takes {limits.image_bytes}")
+            raise TooLarge(
+                f"{picture.source}: {size} bytes as base64, and the judge takes {limits.image_bytes}"
+            )
         longest = max(picture.width_px, picture.height_px)
         if edge is not None and longest > edge:
             raise TooLarge(f"{picture.source}: {longest} px, and the judge takes {edge}")

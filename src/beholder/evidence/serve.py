@@ -12,8 +12,8 @@ from beholder.errors import BrokenArtifact
 from beholder.evidence.files import read_below
 
 ORIGIN = "http://artifact.localhost"
-"""A name that never leaves a machine (RFC 6761). On plain http scripts from http: hosts load as they would from
-a file; below `localhost` the page is a secure context all the same. No request to it gets as far as a socket."""
+"""A name that never leaves a machine (RFC 6761). On plain http scripts from http: hosts load as they would
+from a file; below `localhost` the page is a secure context all the same. No request to it meets a socket."""
 
 MAX_SERVED_BYTES = 256 * 1024 * 1024
 """Bytes one page may load from its folder in all."""
