@@ -1,16 +1,16 @@
 """How good are the pictures, pages and documents that models make? Numbers that can be trusted.
 
-    import beholder
+import beholder
 
-    run = beholder.RunSpec(
-        tasks=Path("tasks.jsonl"),
-        run_dirs={"atlas": Path("runs/atlas")},
-        out_dir=Path("out"),
-        protocol="gis-bench",
-        judge="anthropic/claude-sonnet-4-6",
-    )
-    result = beholder.judge_run(run)
-    print(result.summary["mean"], result.summary["coverage"], result.report)
+run = beholder.RunSpec(
+    tasks=Path("tasks.jsonl"),
+    run_dirs={"atlas": Path("runs/atlas")},
+    out_dir=Path("out"),
+    protocol="gis-bench",
+    judge="anthropic/claude-sonnet-4-6",
+)
+result = beholder.judge_run(run)
+print(result.summary["mean"], result.summary["coverage"], result.report)
 """
 
 from beholder.errors import (

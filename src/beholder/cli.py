@@ -200,8 +200,8 @@ def _show_result(
     if as_json:
         _print_json(result.summary)
     else:
-        console = Console(soft_wrap=not sys.stdout.isatty())
-        console.print(results_table(result.models))
+        console = Console(width=None if sys.stdout.isatty() else 160)
+        console.print(results_table(result.models, plain=not console.is_terminal))
         console.print(f"Report: {result.report}", highlight=False, soft_wrap=True)
     if result.stopped == "interrupted":
         _say("Interrupted. Nothing is lost: run the same command again to go on.")
@@ -418,4 +418,6 @@ def _fail(error: BeholderError) -> NoReturn:
     if "--json" in sys.argv:
         _print_json({"error": error.slug, "message": str(error), "concerns": error.concerns})
     _say(f"Error: {error}")
-    sys.exit(EXIT_USER if isinstance(error, SpecError) else EXIT_FAILED)
+    # An out-dir that is pinned to other inputs is the wrong flag; one that is locked or damaged is not.
+    users = isinstance(error, SpecError) or error.slug in {"pinned", "newer", "no_results"}
+    sys.exit(EXIT_USER if users else EXIT_FAILED)

@@ -180,6 +180,7 @@ def _evidence_row(evidence: Evidence, folder: str) -> dict[str, Any]:
                 "height_px": picture.height_px,
                 "source": encodable(picture.source),
                 "page": picture.page,
+                "pages": picture.pages,
                 "part": picture.part,
                 "parts": picture.parts,
             }

@@ -228,10 +228,10 @@ def _warnings(tasks: Sequence[TaskFigures], *, scripted: bool) -> list[dict[str,
         found.append(("scripted", "the replies are made up; no model judged anything"))
     unscored = sum(task.outcome == "unscored" for task in tasks)
     if unscored:
-        found.append(("unscored", f"{unscored} of {len(tasks)} tasks have no score; see the bounds"))
+        found.append(("unscored", f"{unscored} of {_tasks(len(tasks))} without a score; see the bounds"))
     partial = sum("partial_coverage" in task.flags for task in tasks)
     if partial:
-        found.append(("partial_coverage", f"{partial} tasks rest on fewer repeats than were asked for"))
+        found.append(("partial_coverage", f"{_tasks(partial)} with fewer scored repeats than were asked for"))
     served = {name for task in tasks for name in task.served}
     if len(served) > 1:
         found.append(("served_models_differ", "more than one model answered: " + ", ".join(sorted(served))))
@@ -239,8 +239,12 @@ def _warnings(tasks: Sequence[TaskFigures], *, scripted: bool) -> list[dict[str,
         found.append(("evidence_policies_differ", "tasks were judged under different evidence policies"))
     unsafe = sum("sandbox_off" in task.warnings for task in tasks)
     if unsafe:
-        found.append(("sandbox_off", f"{unsafe} tasks were drawn by a browser without its sandbox"))
+        found.append(("sandbox_off", f"{_tasks(unsafe)} drawn by a browser without its sandbox"))
     return [{"code": code, "detail": detail} for code, detail in found]
+
+
+def _tasks(count: int) -> str:
+    return "1 task" if count == 1 else f"{count} tasks"
 
 
 def _pair(interval: tuple[float, float] | None) -> list[float] | None:

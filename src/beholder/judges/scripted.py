@@ -154,6 +154,8 @@ def load_script(path: Path) -> tuple[ScriptLine, ...]:
         raise ConfigError(f'{path}: no line; write at least {{"reply": …}}', concerns=str(path))
     parsed = [_parse_line(path, number, line) for number, line in numbered]
     lines = tuple(line for line in parsed if line is not None)
+    if not lines:
+        raise ConfigError(f'{path}: comments only; write at least {{"reply": …}}', concerns=str(path))
     seen: dict[str, int] = {}
     for line in lines:
         same = seen.setdefault(json.dumps(line.conditions, sort_keys=True), line.number)

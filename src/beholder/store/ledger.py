@@ -241,7 +241,7 @@ class Ledger:
             sums.possibly_billed += possibly_billed
             if cost is not None:
                 sums.cost_usd += Decimal(cost)
-            elif state == "replied":
+            elif state == "replied" or tokens_in or tokens_out:
                 sums.unpriced += 1
         return sums
 
@@ -340,7 +340,8 @@ def _replied(db: sqlite3.Connection, attempt: Attempt, reply: Reply) -> None:
 def _attempt_failed(db: sqlite3.Connection, attempt: Attempt, error: JudgeError) -> None:
     db.execute(
         "UPDATE attempts SET state = 'failed', ended = ?, slug = ?, detail = ?, status = ?, request_id = ?,"
-        " body = ?, possibly_billed = ? WHERE id = ?",
+        " body = ?, possibly_billed = ?, input_tokens = ?, output_tokens = ?, cached_input_tokens = ?,"
+        " cost_usd = ? WHERE id = ?",
         (
             time.time(),
             error.slug,
@@ -349,6 +350,10 @@ def _attempt_failed(db: sqlite3.Connection, attempt: Attempt, error: JudgeError)
             error.request_id,
             _blob(error.body),
             int(getattr(error, "possibly_billed", False)),
+            error.usage.input_tokens if error.usage else None,
+            error.usage.output_tokens if error.usage else None,
+            error.usage.cached_input_tokens if error.usage else None,
+            None if error.cost_usd is None else str(error.cost_usd),
             attempt.id,
         ),
     )
