@@ -193,7 +193,7 @@ def _show_result(
 ) -> NoReturn:
     from rich.console import Console
 
-    from beholder.report import results_table
+    from beholder.report.terminal import results_table
 
     for problem in result.progress.problems:
         _say(f"A call failed: {problem}")

@@ -13,8 +13,14 @@ from typing import Any
 from PIL import Image
 
 GIS_KEYS = (
-    "exists", "accuracy", "requirement", "completeness", "spatial_location", "geometry_validity", "numeric_match",
-)  # fmt: skip
+    "exists",
+    "accuracy",
+    "requirement",
+    "completeness",
+    "spatial_location",
+    "geometry_validity",
+    "numeric_match",
+)
 GOOD_VALUES = (20, 25, 22, 15, 15, 5, 10)
 
 

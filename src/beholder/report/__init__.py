@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from beholder.report.load import Run, TaskTexts, load_run
 from beholder.report.table import write_table
-from beholder.report.terminal import results_table
 from beholder.report.view import ReportView, build_view
 from beholder.report.write import rebuild_reports, write_joint_reports, write_reports
 
@@ -22,7 +21,6 @@ __all__ = [
     "build_view",
     "load_run",
     "rebuild_reports",
-    "results_table",
     "write_joint_reports",
     "write_reports",
     "write_table",
