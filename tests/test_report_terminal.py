@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from beholder.report import results_table
+from beholder.report.terminal import results_table
 from tests.fakes import outdir
 
 
