@@ -315,6 +315,39 @@ def test_ctrl_c_keeps_what_arrives_and_the_rest_goes_on_later(tmp_path: Path) ->
     ).read_bytes()
 
 
+def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
+    """The second signal does not wait for a call under way; it is told as possibly billed and asked again."""
+    gis_run(tmp_path, ["a"])
+    with JudgeServer([rule(times=1, fault="hang"), GOOD]) as server:
+        line = judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1)
+        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True, env=environment())
+        server.wait_for_requests(1)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=5)
+        assert process.returncode == 130
+        assert "Traceback" not in errors
+        again = run(line)
+    assert again.returncode == 0
+    assert "possibly billed" in again.stderr
+
+
+def test_sigterm_ends_like_ctrl_c(tmp_path: Path) -> None:
+    """What is under way is waited for, and the run can be resumed."""
+    gis_run(tmp_path, ["a", "b", "c", "d"])
+    with JudgeServer([rule(text=gis_reply(), delay_s=0.4)]) as server:
+        line = judge_command(tmp_path, tmp_path / "o", server.url, "--max-connections", 1)
+        process = subprocess.Popen(line, stderr=subprocess.DEVNULL, env=environment())
+        server.wait_for_requests(2)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=10) == 130
+        asked = len(server.requests)
+    stored = sum(r["outcome"] == "scored" for row in rows_of(tmp_path / "o") for r in row["repeats"])
+    assert stored == asked
+
+
 def kill_and_resume(folder: Path, server: JudgeServer, kill_after_s: float) -> tuple[int, int]:
     """Kill a run with SIGKILL, tear its last row, resume; (calls before, calls in all)."""
     line = judge_command(folder, folder / "o", server.url, "--max-connections", 3)

@@ -6,6 +6,7 @@ unscored · 100 `--fail-under` failed · 130 interrupted, resumable. If several 
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sys
@@ -33,6 +34,9 @@ class _Commands(click.Group):
             return super().invoke(ctx)
         except BeholderError as error:
             _fail(error)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            _say("Ended at once. Answers that had arrived are kept; run the same command again to go on.")
+            sys.exit(EXIT_INTERRUPTED)
         except BrokenPipeError:
             # The reader went away (`| head -1`): no traceback, and Python must not complain while closing.
             sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - until exit
