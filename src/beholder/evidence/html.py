@@ -104,9 +104,8 @@ async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -
         unsettled = "the page still changes after the capture"
     if unsettled:
         warnings.append(Warning_(code="page_not_settled", detail=unsettled, source=job.name))
-    # In a tall page's overview text may have shrunk to nothing; its parts still show it.
-    parts = [picture.data for picture in pictures if picture.part]
-    if await asyncio.to_thread(_all_flat, [before, *parts]):
+    # In a tall page's overview text may have shrunk to nothing; what else was captured still shows it.
+    if await asyncio.to_thread(_all_flat, [before, *(picture.data for picture in pictures)]):
         warnings.append(Warning_(code="blank_capture", detail="one flat colour", source=job.name))
     warnings += cut_warnings(plan, job.name)
     if full_size[0] > MAX_WIDTH_PX or full_size[1] > MAX_HEIGHT_PX:

@@ -1,0 +1,371 @@
+"""The engine: whose fault it is, what is asked of whom, and nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from beholder.errors import MissingTool
+from beholder.evidence import EvidenceEngine, find_browser, renderer_info
+from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Routing, Submission
+from tests.fakes.evidence import (
+    BLOCKED,
+    LIMITS,
+    PAGES,
+    artifact,
+    codes,
+    encoded,
+    pixels,
+    png,
+    prepare,
+    submission,
+)
+from tests.fakes.web import canary
+
+ALL = replace(PAGES, select="all")
+GOOD = "<!doctype html><h1>good</h1>"
+
+
+@pytest.fixture
+def browser() -> Path:
+    """The browser of this machine; the test is skipped where there is none."""
+    try:
+        return find_browser()
+    except MissingTool as error:
+        pytest.skip(str(error))
+
+
+def browsers() -> set[int]:
+    """Processes of browsers that we have started."""
+    found = set()
+    for process in psutil.process_iter(["cmdline"]):
+        line = process.info["cmdline"] or []
+        if any("beholder-browser-" in part for part in line):
+            found.add(process.pid)
+    return found
+
+
+def gone(pids: set[int], within_s: float = 5.0) -> bool:
+    """Whether these processes end in time."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        if not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_images_start_no_browser(tmp_path: Path) -> None:
+    """Pictures need no browser: they are made although there is none."""
+    one = submission(tmp_path / "a", {"a.png": png()})
+    (shown,) = prepare(one, engine={"browser_path": "/nonexistent/browser"})
+    assert shown.status == "ok"
+    assert shown.renderer == {}
+
+
+def test_missing_browser_is_our_fault(tmp_path: Path) -> None:
+    """Without a browser a page is unscored with the line that installs one, and never absent."""
+    one = submission(tmp_path / "a", {"a.html": GOOD})
+    (shown,) = prepare(one, engine={"browser_path": "/nonexistent/browser"})
+    assert (shown.status, shown.reason) == ("unscored", "missing_tool")
+    assert "install" in shown.detail
+
+
+def test_a_browser_that_does_not_start(tmp_path: Path) -> None:
+    """A browser that ends at once is our fault, and its last words are told."""
+    broken = tmp_path / "browser"
+    broken.write_text("#!/bin/sh\necho no display today >&2\nexit 1\n")
+    broken.chmod(broken.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    tmp_path.chmod(0o755)
+    one = submission(tmp_path / "a", {"a.html": GOOD})
+    (shown,) = prepare(one, engine={"browser_path": str(broken)})
+    assert (shown.status, shown.reason) == ("unscored", "render_failed")
+    assert "does not start" in shown.detail
+
+
+def test_each_bad_file_has_its_own_cause(tmp_path: Path, browser: Path) -> None:
+    """Bad files are absent, each with its true cause, and do not touch the good ones beside them."""
+    html = "x.html"
+    cases: dict[str, tuple[str, bytes | str]] = {
+        "empty": ("x.png", b""),
+        "wrong_type": ("x.png", "just a text"),
+        "corrupt": ("x.png", png((200, 200))[:200]),
+        "wrong_type html": (html, b"PK\x03\x04 a zip"),
+        "wrong_type pdf": (html, b"%PDF-1.7"),
+        "wrong_type image": (html, png()),
+        "empty html": (html, b""),
+        "ok": (html, "<h1>throws</h1><script>throw Error('x')</script>"),
+        "ok blanks": ("한글 #1 ?.html", GOOD),
+        "ok capitals": ("X.PNG", png()),
+    }
+    submissions = [
+        submission(tmp_path / str(at), {name: data}) for at, (name, data) in enumerate(cases.values())
+    ]
+    for case, shown in zip(cases, prepare(*submissions), strict=True):
+        wanted = case.split()[0]
+        assert (shown.reason or shown.status) == wanted, case
+        assert shown.status == ("ok" if wanted == "ok" else "absent")
+
+
+def test_unsafe_paths(tmp_path: Path) -> None:
+    """A link out of the folder, a dangling one, a pipe and a folder are absent and cost no time."""
+    (tmp_path / "secret.png").write_bytes(png())
+    root = tmp_path / "a"
+    root.mkdir()
+    (root / "out.png").symlink_to("../secret.png")
+    (root / "gone.png").symlink_to("nowhere.png")
+    (root / "folder.png").mkdir()
+    os.mkfifo(root / "pipe.png")
+    names = ("out.png", "gone.png", "folder.png", "pipe.png")
+    ones = [
+        Submission(task_id=name, model="m", root=root, artifacts=(artifact(root, name),)) for name in names
+    ]
+    began = time.monotonic()
+    shown = prepare(*ones)
+    assert time.monotonic() - began < 5
+    assert [one.reason for one in shown] == ["unsafe_path", "missing", "unsafe_path", "unsafe_path"]
+    assert {one.status for one in shown} == {"absent"}
+
+
+def test_no_submission() -> None:
+    """Without any file the submission is absent as missing."""
+    (shown,) = prepare(Submission(task_id="t", model="m", root=None))
+    assert (shown.status, shown.route, shown.reason) == ("absent", "none", "missing")
+
+
+def test_changed_file_is_not_judged(tmp_path: Path) -> None:
+    """The bytes judged are the bytes that were pinned, or there is no judgement."""
+    one = submission(tmp_path / "a", {"a.png": png()})
+    (tmp_path / "a" / "a.png").write_bytes(png(colour="blue"))
+    (shown,) = prepare(one)
+    assert (shown.status, shown.reason) == ("unscored", "render_failed")
+    assert shown.pictures == ()
+
+
+def test_several_artifacts(tmp_path: Path) -> None:
+    """With `all` each file is shown in suffix order, a broken one is listed, and the rest is judged."""
+    one = submission(tmp_path / "a", {"b.png": png(), "a.png": b"", "c.txt": "words", "d.mp4": "x"})
+    (shown,) = prepare(one, routing=ALL)
+    assert shown.status == "ok"
+    assert {item.name: (item.status, item.reason) for item in shown.artifacts} == {
+        "a.png": ("absent", "empty"),
+        "b.png": ("shown", None),
+        "c.txt": ("not_shown", "not_selected"),
+        "d.mp4": ("not_shown", "unsupported"),
+    }
+    assert [picture.source for picture in shown.pictures] == ["b.png"]
+
+
+def test_budget_over_several_artifacts(tmp_path: Path) -> None:
+    """A long picture leaves one place for each file after it; what finds none is listed."""
+    long = png((1000, 9000))
+    one = submission(tmp_path / "a", {"a.png": long, "b.png": png(), "c.png": png(), "d.png": png()})
+    (shown,) = prepare(one, routing=ALL, images=5)
+    assert [picture.source for picture in shown.pictures] == ["a.png", "a.png", "b.png", "c.png", "d.png"]
+    (tight,) = prepare(one, routing=ALL, images=2)
+    assert len(tight.pictures) == 2
+    assert {item.name: item.reason for item in tight.artifacts if item.status == "not_shown"} == {
+        "c.png": "budget",
+        "d.png": "budget",
+    }
+
+
+def test_evidence_too_large(tmp_path: Path) -> None:
+    """What cannot be made to fit the judge is unscored before any call, and no picture leaves."""
+    one = submission(tmp_path / "a", {"a.png": png((500, 500))})
+    (shown,) = prepare(one, limits=MediaLimits(image_bytes=40))
+    assert (shown.status, shown.reason, shown.pictures) == ("unscored", "evidence_too_large", ())
+
+
+def test_many_large_pictures(tmp_path: Path) -> None:
+    """Twenty-five pictures of 2100 px in one request leave within the smaller edge for many pictures."""
+    from PIL import Image
+
+    data = encoded(Image.linear_gradient("L").resize((2100, 2100)), "PNG")
+    one = submission(tmp_path / "a", {f"{n:02}.png": data for n in range(25)})
+    limits = replace(LIMITS, shrink_edge_px=None, shrink_pixels=None)
+    (shown,) = prepare(one, routing=ALL, limits=limits)
+    assert len(shown.pictures) == 25
+    assert {max(pixels(picture).size) for picture in shown.pictures} == {2000}
+
+
+HANGS = {
+    "busy": "<h1>x</h1><script>while(true){}</script>",
+    "alerts": "<h1>x</h1><script>for(;;)alert(1)</script>",
+    "late": "<h1>x</h1><script>setTimeout(()=>{while(true){}},500)</script>",
+}
+
+
+def test_hanging_pages(tmp_path: Path, browser: Path) -> None:
+    """A page that hangs twice while a good page renders is absent; the pages beside it are shown."""
+    bodies = {**HANGS, "good": GOOD}
+    ones = [submission(tmp_path / name, {"a.html": body}) for name, body in bodies.items()]
+    shown = dict(zip(bodies, prepare(*ones, max_wait_s=1), strict=True))
+    for name in HANGS:
+        assert (shown[name].status, shown[name].reason) == ("absent", "unrenderable"), name
+    assert shown["good"].status == "ok"
+
+
+def test_a_killed_browser_is_nobodys_fault(tmp_path: Path, browser: Path) -> None:
+    """If the browser dies under a page, the page is tried again in a new one."""
+
+    async def scene() -> str:
+        policy = EvidencePolicy()
+        async with EvidenceEngine(policy, PAGES, BLOCKED, LIMITS) as engine:
+            first = await engine.prepare(submission(tmp_path / "a", {"a.html": GOOD}))
+            assert first.status == "ok"
+            for pid in browsers():
+                psutil.Process(pid).kill()
+            return (await engine.prepare(submission(tmp_path / "b", {"a.html": GOOD}))).status
+
+    assert asyncio.run(scene()) == "ok"
+
+
+def test_nothing_left_running(tmp_path: Path, browser: Path) -> None:
+    """When the engine is done, or is cancelled in the midst of a page, its browser and folder are gone."""
+    before = browsers()
+    folders = set(Path(os.environ.get("TMPDIR", "/tmp")).glob("beholder-browser-*"))
+    prepare(submission(tmp_path / "a", {"a.html": GOOD}))
+
+    async def scene() -> None:
+        async with EvidenceEngine(EvidencePolicy(), PAGES, BLOCKED, LIMITS) as engine:
+            busy = asyncio.create_task(engine.prepare(submission(tmp_path / "b", {"a.html": HANGS["busy"]})))
+            while not browsers() - before:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.5)
+            busy.cancel()
+            await asyncio.gather(busy, return_exceptions=True)
+
+    asyncio.run(scene())
+    assert gone(browsers() - before)
+    assert set(Path(os.environ.get("TMPDIR", "/tmp")).glob("beholder-browser-*")) == folders
+
+
+def test_a_killed_process_leaves_no_browser(tmp_path: Path, browser: Path) -> None:
+    """If this process is killed outright, the browser ends with it."""
+    before = browsers()
+    code = (
+        "import asyncio\n"
+        "from beholder.evidence.browser import find_browser, launch\n"
+        "async def main():\n"
+        "    await launch(find_browser())\n"
+        "    print('up', flush=True)\n"
+        "    await asyncio.sleep(60)\n"
+        "asyncio.run(main())\n"
+    )
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        started = browsers() - before
+        assert started
+        process.kill()
+    assert gone(started)
+
+
+def test_sandbox(browser: Path) -> None:
+    """As root the browser runs as another user, in its sandbox; the record tells."""
+    info = asyncio.run(renderer_info())
+    assert info["sandbox"] in {"on", "off"}
+    if os.geteuid() == 0:
+        assert info["sandbox_reason"].startswith("run as root")
+    assert info["path"] == str(browser)
+    assert set(info["fonts"]) in ({"count", "sha256"}, set())
+
+
+def test_renderers_are_sandboxed(tmp_path: Path, browser: Path) -> None:
+    """With the sandbox on, no process of the browser is root's and renderers run under seccomp."""
+
+    async def scene() -> list[str]:
+        before = browsers()
+        async with EvidenceEngine(EvidencePolicy(), PAGES, BLOCKED, LIMITS) as engine:
+            await engine.prepare(submission(tmp_path / "a", {"a.html": GOOD}))
+            if engine.renderer["sandbox"] == "off":
+                pytest.skip(engine.renderer["sandbox_reason"])
+            return [
+                Path(f"/proc/{pid}/status").read_text() + " ".join(psutil.Process(pid).cmdline())
+                for pid in browsers() - before
+            ]
+
+    states = asyncio.run(scene())
+    assert states
+    for state in states:
+        assert "Uid:\t0\t" not in state
+        assert "--no-sandbox" not in state
+        if "--type=renderer" in state:
+            assert "Seccomp:\t2" in state
+
+
+def test_canary_counts() -> None:
+    """The listener that the pages must not reach does count who comes."""
+
+    async def scene() -> int:
+        async with canary() as listener:
+            _, writer = await asyncio.open_connection("127.0.0.1", listener.port)
+            await asyncio.sleep(0.1)
+            writer.close()
+            return listener.connections
+
+    assert asyncio.run(scene()) == 1
+
+
+def test_misuse() -> None:
+    """An engine without workers is a mistake of the caller."""
+    with pytest.raises(ValueError, match="workers"):
+        EvidenceEngine(EvidencePolicy(), Routing(), NetworkPolicy(), MediaLimits(), workers=0)
+
+
+@pytest.mark.long
+def test_handed_files(shared: Path, tmp_path: Path, browser: Path) -> None:
+    """Every handed page and picture comes to an outcome of the table, and none reaches the listener."""
+    hostile = tmp_path / "hostile"
+    made = subprocess.run(
+        [sys.executable, str(shared / "corpus" / "make_hostile.py"), str(hostile)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if made.returncode:
+        pytest.skip(f"make_hostile.py needs more packages: {made.stderr.splitlines()[-1]}")
+    paths = [
+        path
+        for folder in (shared / "corpus" / "handout", hostile)
+        for path in sorted(folder.iterdir())
+        if path.suffix.lower() in PAGES.visual
+    ]
+    ones = [
+        Submission(
+            task_id=path.name,
+            model="m",
+            root=path.parent,
+            artifacts=(artifact(path.parent, path.name),),
+        )
+        for path in paths
+    ]
+    shown = dict(zip((path.name for path in paths), prepare(*ones, max_wait_s=8), strict=True))
+    absent = {name: one.reason for name, one in shown.items() if one.status == "absent"}
+    assert absent == {
+        "alert_loop.html": "unrenderable",
+        "bomb_30000x30000.png": "too_large",
+        "busy.html": "unrenderable",
+        "busy_late.html": "unrenderable",
+        "fifo.png": "unsafe_path",
+        "html_named.png": "wrong_type",
+        "link_png.png": "unsafe_path",
+        "lying_header.png": "corrupt",
+        "membomb.html": "unrenderable",
+        "pi_truncated_image.png": "corrupt",
+        "truncated.jpg": "corrupt",
+        "zero.html": "empty",
+        "zero.png": "empty",
+    }
+    assert {one.status for name, one in shown.items() if name not in absent} == {"ok"}
+    assert "external_resource_failed" in codes(shown["mk_test_wikipedia.html"])
