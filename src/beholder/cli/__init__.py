@@ -1,0 +1,32 @@
+"""argv -> one call -> exit code. Logic found here moves down a room."""
+
+from __future__ import annotations
+
+import click
+
+import beholder
+from beholder.cli import protocols, replies, runs
+from beholder.cli.common import Commands
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(beholder.__version__, prog_name="beholder")
+def main() -> None:
+    r"""How good are the pictures, pages and documents that models make?
+
+    \b
+    Try it:          beholder demo
+    On your files:   beholder judge-run --tasks tasks.jsonl --run-dir runs/my-model \
+                         --out-dir out --protocol gis-bench
+    """
+
+
+for command in (
+    runs.judge_run_command,
+    runs.demo,
+    runs.report_command,
+    protocols.protocols,
+    replies.parse_reply_command,
+    replies.score_replies_command,
+):
+    main.add_command(command)

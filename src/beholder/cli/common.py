@@ -1,0 +1,123 @@
+"""What the commands share: exit codes, option types, strict JSON on stdout, words on stderr.
+
+Exit codes: 0 complete · 1 the run did not complete · 2 the user's files or flags · 3 complete with something
+unscored · 100 `--fail-under` failed · 130 interrupted, resumable. If several hold: 130, 2, 1, 100, 3.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+
+import click
+
+from beholder.errors import BeholderError, ConfigError, SpecError
+
+EXIT_FAILED, EXIT_USER, EXIT_UNSCORED, EXIT_BELOW, EXIT_INTERRUPTED = 1, 2, 3, 100, 130
+
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class Commands(click.Group):
+    """The command group: beholder's own errors end as one plain message and an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; see the class."""
+        try:
+            return super().invoke(ctx)
+        except BeholderError as error:
+            fail(error)
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            say("Ended at once. Answers that had arrived are kept; run the same command again to go on.")
+            sys.exit(EXIT_INTERRUPTED)
+        except BrokenPipeError:
+            # The reader went away (`| head -1`): no traceback, and Python must not complain while closing.
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - until exit
+            sys.exit(0)
+
+
+class DecimalType(click.ParamType[Decimal]):
+    """A number, read as a decimal."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
+        """The number, or click's usage error."""
+        try:
+            number = Decimal(value)
+        except InvalidOperation:
+            self.fail(f"{value!r} is no number", param, ctx)
+        if not number.is_finite():
+            self.fail(f"{value!r} is no finite number", param, ctx)
+        return number
+
+
+def option(*names: str, **kwargs: Any) -> Callable[[Command], Command]:
+    """An option whose default may stand in `BEHOLDER_<FLAG>`."""
+    longest = next(name for name in names if name.startswith("--"))
+    kwargs.setdefault("envvar", "BEHOLDER_" + longest.strip("-").upper().replace("-", "_"))
+    return click.option(*names, **kwargs)
+
+
+PATH = click.Path(path_type=Path)
+json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def display_style() -> Any:
+    """A bar on a terminal, lines elsewhere."""
+    return "rich" if sys.stderr.isatty() else "plain"
+
+
+def say(line: str) -> None:
+    """A line for the user, on stderr."""
+    click.echo(line, err=True)
+
+
+def print_json(value: Any) -> None:
+    """Strict JSON in UTF-8, whatever the locale."""
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
+    sys.stdout.flush()
+
+
+def stdin_text() -> str:
+    """All of stdin; bytes that are no UTF-8 become replacement characters."""
+    return sys.stdin.buffer.read().decode("utf-8", "replace")
+
+
+def pairs(items: Iterable[str], flag: str) -> dict[str, str]:
+    """`NAME=VALUE` items as a mapping. Raises ConfigError for what is none."""
+    found = {}
+    for item in items:
+        if not item:
+            continue
+        key, equals, value = item.partition("=")
+        if not equals or not key.strip():
+            raise ConfigError(f"{flag} {item!r}: write NAME=VALUE", concerns=flag)
+        found[key.strip()] = value.strip()
+    return found
+
+
+def setting(value: str) -> Any:
+    """A vendor setting's value: JSON where it is JSON, else text."""
+    try:
+        return json.loads(value)
+    except ValueError:
+        return value
+
+
+def fail(error: BeholderError) -> NoReturn:
+    """The error in plain words, with --json also as a document; never returns."""
+    if "--json" in sys.argv:
+        print_json({"error": error.slug, "message": str(error), "concerns": error.concerns})
+    say(f"Error: {error}")
+    # An out-dir that is pinned to other inputs is the wrong flag; one that is locked or damaged is not.
+    users = isinstance(error, SpecError) or error.slug in {"pinned", "newer", "no_results"}
+    sys.exit(EXIT_USER if users else EXIT_FAILED)

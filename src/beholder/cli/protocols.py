@@ -1,0 +1,99 @@
+"""`protocols list|show|check|new|pin`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from beholder.cli.common import PATH, json_flag, print_json
+
+
+@click.group(epilog="Example: beholder protocols show gis-bench")
+def protocols() -> None:
+    """Built-in protocols and your own."""
+
+
+@protocols.command("list", epilog="Example: beholder protocols list --json")
+@json_flag
+def protocols_list(*, as_json: bool) -> None:
+    """The built-in protocols."""
+    from beholder.protocols import builtin_ids, load_protocol
+
+    found = [load_protocol(name) for name in builtin_ids()]
+    if as_json:
+        print_json([{"id": protocol.id, "title": protocol.title} for protocol in found])
+        return
+    for protocol in found:
+        click.echo(f"{protocol.id:20} {protocol.title}")
+
+
+@protocols.command("show", epilog="Example: beholder protocols show web-page --prompt")
+@click.argument("protocol")
+@click.option("--prompt", "only_prompt", is_flag=True, help="Only the prompt's template, as it is sent.")
+@json_flag
+def protocols_show(protocol: str, *, only_prompt: bool, as_json: bool) -> None:
+    """A protocol's file, its prompt and its hashes."""
+    from beholder.protocols import describe_protocol, load_protocol, protocol_text
+
+    loaded = load_protocol(protocol)
+    if as_json:
+        print_json(describe_protocol(loaded))
+    elif only_prompt:
+        click.echo(loaded.prompt.template, nl=False)
+    else:
+        hashes = describe_protocol(loaded)["hashes"]
+        click.echo(protocol_text(protocol))
+        click.echo(f"# --- prompt ({loaded.prompt.source}) ---")
+        click.echo("".join(f"# {line}\n" for line in loaded.prompt.template.splitlines()), nl=False)
+        for name, value in hashes.items():
+            click.echo(f"# {name} = {value}")
+
+
+@protocols.command("check", epilog="Example: beholder protocols check my-protocol.toml")
+@click.argument("file", type=PATH)
+@json_flag
+def protocols_check(file: Path, *, as_json: bool) -> None:
+    """Check a protocol file; every mistake is listed."""
+    from beholder.protocols import describe_protocol, load_protocol
+
+    described = describe_protocol(load_protocol(file))
+    if as_json:
+        print_json(described)
+        return
+    click.echo(f"{file}: good. {described['id']}, {len(described['criteria'])} criteria")
+    for name, value in described["hashes"].items():
+        click.echo(f"  {name} {value}")
+
+
+@protocols.command("new", epilog="Example: beholder protocols new poster-review")
+@click.argument("name")
+@click.option("--out", type=PATH, help="File to write; NAME.toml if left out.")
+def protocols_new(name: str, out: Path | None) -> None:
+    """Write a commented starter file for a protocol of your own."""
+    from beholder.protocols import write_starter
+
+    path = write_starter(name, out)
+    click.echo(f"{path}: edit it, then: beholder protocols check {path}")
+
+
+@protocols.command("pin", epilog="Example: beholder protocols pin gis-bench --prompt-file published.txt")
+@click.argument("protocol")
+@click.option("--prompt-file", type=PATH, required=True, help="The published wording.")
+@json_flag
+def protocols_pin(protocol: str, prompt_file: Path, *, as_json: bool) -> None:
+    """Hashes of a protocol with your own wording, to publish beside your numbers."""
+    from beholder.protocols import describe_protocol, load_protocol
+
+    described = describe_protocol(load_protocol(protocol, prompt_file=prompt_file))
+    if as_json:
+        print_json(described)
+        return
+    click.echo(f"{described['id']} with the wording of {prompt_file}:")
+    click.echo(f"  prompt sha256   {described['prompt']['sha256']}")
+    click.echo(f"  question_sha256 {described['hashes']['question_sha256']}")
+    found = ", ".join(described["prompt"]["placeholders"]) or "none"
+    click.echo(f"  placeholders    {found}")
+    click.echo(f"Run it:  beholder judge-run --protocol {protocol} --prompt-file {prompt_file} …")
+    click.echo("Pin it in a protocol file of your own:")
+    click.echo(f'  [prompt]\n  file = "{prompt_file.name}"\n  sha256 = "{described["prompt"]["sha256"]}"')

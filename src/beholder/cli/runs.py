@@ -1,0 +1,180 @@
+"""`judge-run`, `demo` and `report`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+import click
+
+from beholder.cli.common import (
+    EXIT_BELOW,
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    EXIT_UNSCORED,
+    PATH,
+    DecimalType,
+    display_style,
+    json_flag,
+    option,
+    pairs,
+    print_json,
+    say,
+    setting,
+)
+
+
+@click.command(
+    "judge-run",
+    epilog=(
+        "Example: beholder judge-run --protocol gis-bench --tasks tasks.jsonl --run-dir runs/a --out-dir out"
+    ),
+)
+@option("--tasks", required=True, type=PATH, help="Task file: .jsonl, .json, .csv, .xlsx.")
+@option(
+    "--run-dir",
+    "run_dirs",
+    required=True,
+    multiple=True,
+    metavar="[NAME=]PATH",
+    help="One model's submissions; several times for several models.",
+)
+@option("--out-dir", required=True, type=PATH, help="Where results go; run again to resume.")
+@option("--protocol", required=True, help="Built-in id or protocol file (see `beholder protocols list`).")
+@option("--judge", help="provider/name; the protocol's own if left out.")
+@option("--visual-judge-model", help="The same, for the visual route.")
+@option("--judge-name", help="Word in the folder names semantic_<name>_visual_judge.")
+@option(
+    "--model-base-url", "--base-url", "base_url", help="Address of an OpenAI-compatible server or a proxy."
+)
+@option("--api-key-env", metavar="NAME", help="Variable that holds the key.")
+@option("--max-tokens", type=click.IntRange(min=1), help="Cap of the reply.")
+@option("--temperature", type=DecimalType(), help="Left out: the protocol's, else the vendor's default.")
+@click.option("-M", "settings", multiple=True, metavar="KEY=VALUE", help="Further vendor setting.")
+@option("--prompt-file", type=PATH, help="Your own wording, used byte for byte.")
+@option("--columns", metavar="OURS=THEIRS,…", help="Names of your columns, where they differ.")
+@option("--limit", type=click.IntRange(min=1), help="Only the first N tasks.")
+@option("--task-id", "task_ids", multiple=True, help="Only this task; several times for several.")
+@option("--repeats", "--epochs", "repeats", type=click.IntRange(min=1), help="Judgements per task.")
+@option(
+    "--max-connections", type=click.IntRange(min=1), default=10, show_default=True, help="Calls at a time."
+)
+@option(
+    "--max-retries",
+    type=click.IntRange(min=0),
+    default=5,
+    show_default=True,
+    help="Further attempts per call.",
+)
+@option(
+    "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds per attempt."
+)
+@option("--min-interval", type=click.FloatRange(min=0), help="Seconds between the starts of two calls.")
+@option("--network", metavar="block|allow|HOST,…", help="Outside hosts that pages may reach.")
+@option("--max-output-images", type=click.IntRange(min=1), help="Images per submission.")
+@option("--max-output-pages", type=click.IntRange(min=1), help="Pages per document.")
+@option("--max-output-text-chars", type=click.IntRange(min=1), help="Characters of text per submission.")
+@click.option("--retry-unscored", is_flag=True, help="Ask again where a call had failed for good.")
+@click.option("--force", is_flag=True, help="Archive what the out-dir holds and begin anew.")
+@option("--fail-under", type=DecimalType(), help="Exit 100 if the mean's lower bound is below this.")
+@option(
+    "--display", type=click.Choice(["rich", "plain", "none"]), help="Progress; fits the terminal by itself."
+)
+@json_flag
+def judge_run_command(**flags: Any) -> None:
+    """Judge submissions: evidence, judge, strict reply, score, report. Resumes by itself."""
+    from beholder.run import RunSpec, judge_run, parse_network, parse_run_dirs
+
+    spec = RunSpec(
+        tasks=flags["tasks"],
+        run_dirs=parse_run_dirs(flags["run_dirs"]),
+        out_dir=flags["out_dir"],
+        protocol=flags["protocol"],
+        judge=flags["visual_judge_model"] or flags["judge"],
+        prompt_file=flags["prompt_file"],
+        columns=pairs(",".join(filter(None, [flags["columns"]])).split(","), "--columns"),
+        limit=flags["limit"],
+        task_ids=flags["task_ids"],
+        repeats=flags["repeats"],
+        judge_name=flags["judge_name"],
+        base_url=flags["base_url"],
+        api_key_env=flags["api_key_env"],
+        max_tokens=flags["max_tokens"],
+        temperature=flags["temperature"],
+        settings={key: setting(value) for key, value in pairs(flags["settings"], "-M").items()},
+        max_connections=flags["max_connections"],
+        max_retries=flags["max_retries"],
+        timeout_s=flags["timeout"],
+        min_interval_s=flags["min_interval"],
+        network=parse_network(flags["network"]),
+        max_output_images=flags["max_output_images"],
+        max_output_pages=flags["max_output_pages"],
+        max_output_text_chars=flags["max_output_text_chars"],
+        retry_unscored=flags["retry_unscored"],
+        force=flags["force"],
+    )
+    result = judge_run(spec, display=flags["display"] or display_style(), say=say)
+    _show_result(result, as_json=flags["as_json"], fail_under=flags["fail_under"])
+
+
+@click.command(epilog="Example: beholder demo --out-dir my-demo")
+@option("--out-dir", type=PATH, default=Path("beholder-demo"), show_default=True, help="Where results go.")
+@json_flag
+def demo(out_dir: Path, *, as_json: bool) -> None:
+    """Judge ten sample maps of two models: real rendering, scripted replies, no key, no network."""
+    from beholder.demo import demo_spec
+    from beholder.run import judge_run
+
+    with demo_spec(out_dir) as spec:
+        result = judge_run(spec, display=display_style(), say=say)
+    _show_result(result, as_json=as_json, fail_under=None, expected_unscored=True)
+
+
+def _show_result(
+    result: Any, *, as_json: bool, fail_under: Decimal | None, expected_unscored: bool = False
+) -> NoReturn:
+    from rich.console import Console
+
+    from beholder.report.terminal import results_table
+
+    for problem in result.progress.problems:
+        say(f"A call failed: {problem}")
+    if as_json:
+        print_json(result.summary)
+    else:
+        console = Console(width=None if sys.stdout.isatty() else 160)
+        console.print(results_table(result.models, plain=not console.is_terminal))
+        console.print(f"Report: {result.report}", highlight=False, soft_wrap=True)
+    if result.stopped == "interrupted":
+        say("Interrupted. Nothing is lost: run the same command again to go on.")
+        sys.exit(EXIT_INTERRUPTED)
+    if result.stopped is not None:
+        say(f"The run did not complete: {result.message}\nRun the same command again once that is mended.")
+        sys.exit(EXIT_FAILED)
+    if fail_under is not None and any(_below(s, fail_under) for s in result.models.values()):
+        say(f"Below --fail-under {fail_under} (the lower bound counts).")
+        sys.exit(EXIT_BELOW)
+    sys.exit(EXIT_UNSCORED if result.unscored and not expected_unscored else 0)
+
+
+def _below(summary: Mapping[str, Any], threshold: Decimal) -> bool:
+    bounds = summary["mean_bounds"]
+    return bounds is None or Decimal(str(bounds[0])) < threshold
+
+
+@click.command("report", epilog="Example: beholder report out")
+@click.argument("out_dirs", nargs=-1, required=True, type=PATH)
+@json_flag
+def report_command(out_dirs: tuple[Path, ...], *, as_json: bool) -> None:
+    """Rebuild the reports of out-dirs; no call, no rendering."""
+    from beholder.report import rebuild_reports
+
+    written = [str(path) for out_dir in out_dirs for path in rebuild_reports(out_dir)]
+    if as_json:
+        print_json({"written": written})
+        return
+    for path in written:
+        click.echo(path)
