@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -25,6 +26,11 @@ from beholder.cli.common import (
     say,
     setting,
 )
+
+if TYPE_CHECKING:
+    from beholder.run import Estimate
+
+_COSTS = ("cost_usd", "worst_cost_usd")
 
 
 @click.command(
@@ -77,6 +83,14 @@ from beholder.cli.common import (
 @option("--max-output-images", type=click.IntRange(min=1), help="Images per submission.")
 @option("--max-output-pages", type=click.IntRange(min=1), help="Pages per document.")
 @option("--max-output-text-chars", type=click.IntRange(min=1), help="Characters of text per submission.")
+@option(
+    "--max-cost",
+    type=DecimalType(),
+    metavar="USD",
+    help="Stop before the out-dir's replies cost more than this.",
+)
+@option("--price", metavar="IN,OUT", help="USD per million tokens, for a judge without a known price.")
+@click.option("--dry-run", is_flag=True, help="Count items, calls, images, tokens and cost; ask nobody.")
 @click.option("--retry-unscored", is_flag=True, help="Ask again where a call had failed for good.")
 @click.option("--force", is_flag=True, help="Archive what the out-dir holds and begin anew.")
 @option("--fail-under", type=DecimalType(), help="Exit 100 if the mean's lower bound is below this.")
@@ -86,7 +100,7 @@ from beholder.cli.common import (
 @json_flag
 def judge_run_command(**flags: Any) -> None:
     """Judge submissions: evidence, judge, strict reply, score, report. Resumes by itself."""
-    from beholder.run import RunSpec, judge_run, parse_network, parse_run_dirs
+    from beholder.run import RunSpec, estimate_run, judge_run, parse_network, parse_price, parse_run_dirs
 
     spec = RunSpec(
         tasks=flags["tasks"],
@@ -113,9 +127,14 @@ def judge_run_command(**flags: Any) -> None:
         max_output_images=flags["max_output_images"],
         max_output_pages=flags["max_output_pages"],
         max_output_text_chars=flags["max_output_text_chars"],
+        max_cost=flags["max_cost"],
+        price=parse_price(flags["price"]),
         retry_unscored=flags["retry_unscored"],
         force=flags["force"],
     )
+    if flags["dry_run"]:
+        _show_estimate(estimate_run(spec), as_json=flags["as_json"])
+        return
     result = judge_run(spec, display=flags["display"] or display_style(), say=say)
     _show_result(result, as_json=flags["as_json"], fail_under=flags["fail_under"])
 
@@ -131,6 +150,28 @@ def demo(out_dir: Path, *, as_json: bool) -> None:
     with demo_spec(out_dir) as spec:
         result = judge_run(spec, display=display_style(), say=say)
     _show_result(result, as_json=as_json, fail_under=None, expected_unscored=True)
+
+
+def _show_estimate(estimate: Estimate, *, as_json: bool) -> None:
+    if as_json:
+        members = asdict(estimate)
+        costs = {name: None if members[name] is None else float(members[name]) for name in _COSTS}
+        print_json({**members, **costs, "dry_run": True})
+        return
+    nothing = estimate.items - estimate.to_judge
+    click.echo(f"Judge         {estimate.judge}")
+    click.echo(
+        f"Items         {estimate.items}" + (f" ({nothing} with nothing to look at)" if nothing else "")
+    )
+    click.echo(
+        f"Calls         {estimate.calls}" + (f" ({estimate.reused} reused)" if estimate.reused else "")
+    )
+    click.echo(f"Images        about {estimate.images}")
+    click.echo(f"Tokens        about {estimate.input_tokens} in, {estimate.output_tokens} out")
+    if estimate.cost_usd is None:
+        click.echo("Cost          price unknown; say --price IN,OUT (USD per million tokens)")
+    else:
+        click.echo(f"Cost          about ${estimate.cost_usd:.2f}, at most ${estimate.worst_cost_usd:.2f}")
 
 
 def _show_result(

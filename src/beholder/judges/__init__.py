@@ -5,6 +5,7 @@ from __future__ import annotations
 from beholder.judges.base import CallContext, Judge, Prepared
 from beholder.judges.connect import connect_judge
 from beholder.judges.endpoint import Clock, Endpoint, LoopClock, endpoint_for
+from beholder.judges.estimates import most_tokens, rough_tokens
 from beholder.judges.keys import Key, base_url_of, find_key
 from beholder.judges.limits import media_limits
 from beholder.judges.names import judge_folder, judge_word, parse_model
@@ -34,7 +35,9 @@ __all__ = [
     "judge_word",
     "list_price",
     "media_limits",
+    "most_tokens",
     "parse_model",
     "price_at",
     "render_prompt",
+    "rough_tokens",
 ]

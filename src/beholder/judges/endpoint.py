@@ -111,7 +111,8 @@ class Endpoint:
 
     def _check(self) -> None:
         if self._stopped:
-            raise JudgeRejected(f"not asked: {self._stopped}", slug="cancelled", stops_run=True)
+            slug = "budget" if self._stopped.slug == "budget" else "cancelled"
+            raise JudgeRejected(f"not asked: {self._stopped}", slug=slug, stops_run=True)
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[None]:

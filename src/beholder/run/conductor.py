@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from beholder.errors import BeholderError, JudgeRejected
 from beholder.evidence import EvidenceEngine
 from beholder.judges import Endpoint, Judge, RetryPolicy, connect_judge, find_key
 from beholder.records import Task
+from beholder.run.budget import Budget
 from beholder.run.display import Style, show_progress
 from beholder.run.finish import write_joint, write_model
 from beholder.run.plan import Plan, plan_run
@@ -85,6 +87,8 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
         outs = _open_outs(plan, closing)
         _say_lost(outs, say)
         endpoint = Endpoint(max_connections=plan.spec.max_connections, min_interval_s=plan.min_interval_s)
+        spent = sum((out.ledger.totals(this_run=False).cost_usd for out in outs), Decimal(0))
+        budget = Budget(limit_usd=plan.spec.max_cost, spent_usd=spent)
         main = asyncio.current_task()
         halted = JudgeRejected("interrupted", slug="cancelled", stops_run=True)
         closing.enter_context(
@@ -97,7 +101,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
             plan.limits,
             workers=RENDER_WORKERS,
         ) as engine:
-            judges = _task_judges(plan, outs, engine, judge, endpoint, stop, progress)
+            judges = _task_judges(plan, outs, engine, judge, endpoint, budget, stop, progress)
             shown = asyncio.create_task(show_progress(progress, display))
             try:
                 rows = await _judge_all(plan.tasks, judges, stop, progress, plan.spec.max_connections)
@@ -115,6 +119,7 @@ def _task_judges(
     engine: EvidenceEngine,
     judge: Judge,
     endpoint: Endpoint,
+    budget: Budget,
     stop: Stop,
     progress: Progress,
 ) -> list[TaskJudge]:
@@ -128,6 +133,7 @@ def _task_judges(
             judge=judge,
             endpoint=endpoint,
             retry=retry,
+            budget=budget,
             stop=stop,
             progress=progress,
         )

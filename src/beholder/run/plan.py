@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
 from beholder.errors import ConfigError, TaskError
-from beholder.judges import judge_folder, media_limits, parse_model
+from beholder.judges import judge_folder, list_price, media_limits, most_tokens, parse_model, price_at
 from beholder.protocols import (
     BUILT_IN_PLACEHOLDERS,
     evidence_sha256,
@@ -15,7 +16,7 @@ from beholder.protocols import (
     load_protocol,
     question_sha256,
 )
-from beholder.records import JudgeSpec, MediaLimits, Protocol, Task
+from beholder.records import JudgeSpec, MediaLimits, Picture, Protocol, Task, Usage
 from beholder.rows import Pins
 from beholder.run.spec import RunSpec
 from beholder.tasks import RunDirectory, load_tasks
@@ -63,6 +64,17 @@ class Plan:
             "judge": self.judge_identity,
         }
 
+    def cost(self, usage: Usage) -> Decimal | None:
+        """USD by the user's price, else by the price list; None if neither knows."""
+        return price_at(usage, *self.spec.price) if self.spec.price else list_price(self.judge, usage)
+
+    def worst_cost(self, prompt: str, pictures: Sequence[Picture]) -> Decimal:
+        """What one attempt can cost at the most, in USD; 0 where no limit is to be kept."""
+        if self.spec.max_cost is None:
+            return Decimal(0)
+        most = Usage(input_tokens=most_tokens(prompt, pictures), output_tokens=self.judge.max_tokens)
+        return self.cost(most) or Decimal(0)
+
 
 def plan_run(spec: RunSpec) -> Plan:
     """Resolve a run.
@@ -73,6 +85,7 @@ def plan_run(spec: RunSpec) -> Plan:
     protocol = _with_flags(load_protocol(spec.protocol, prompt_file=spec.prompt_file), spec)
     judge = _judge(spec, protocol)
     limits = media_limits(judge)
+    _check_price(spec, judge)
     columns = tuple(name for name in protocol.prompt.placeholders if name not in BUILT_IN_PLACEHOLDERS)
     tasks = load_tasks(spec.tasks, placeholders=columns, group_by=protocol.group_by, columns=spec.columns)
     if not spec.run_dirs:
@@ -133,6 +146,18 @@ def _judge(spec: RunSpec, protocol: Protocol) -> JudgeSpec:
         timeout_s=spec.timeout_s,
         settings=spec.settings,
     )
+
+
+def _check_price(spec: RunSpec, judge: JudgeSpec) -> None:
+    """A limit cannot be kept where no price is known."""
+    if spec.max_cost is None or spec.price is not None:
+        return
+    if list_price(judge, Usage(input_tokens=1000, output_tokens=1000)) is None:
+        raise ConfigError(
+            f"--max-cost: the price of {judge.model} is unknown; say --price IN,OUT (USD per million tokens)",
+            slug="unknown_price",
+            concerns="--max-cost",
+        )
 
 
 def _chosen(tasks: list[Task], spec: RunSpec) -> tuple[Task, ...]:

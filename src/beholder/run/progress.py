@@ -37,13 +37,13 @@ class Progress:
     clock: Callable[[], float] = time.monotonic
     started: float = field(default_factory=time.monotonic)
 
-    def answered(self, reply: Reply) -> None:
-        """A judge answered."""
-        self.calls += 1
-        if reply.cost_usd is None:
+    def attempted(self, outcome: Reply | JudgeError) -> None:
+        """An attempt ended; one that was paid for counts even if it gave no reply."""
+        self.calls += isinstance(outcome, Reply)
+        if outcome.cost_usd is not None:
+            self.cost_usd += outcome.cost_usd
+        elif isinstance(outcome, Reply) or outcome.usage is not None:
             self.unpriced += 1
-        else:
-            self.cost_usd += reply.cost_usd
 
     def reused(self) -> None:
         """A stored answer was used again."""

@@ -32,6 +32,8 @@ class RunSpec:
         timeout_s: For one attempt, until the last byte.
         min_interval_s: Between the starts of two calls; None takes the protocol's.
         network: Which outside hosts pages may reach.
+        max_cost: USD that the replies in the out-dir may cost; the run stops before it is exceeded.
+        price: USD per million tokens in and out, for a judge that the price list does not know.
         retry_unscored: Ask again where a call had failed for good.
         force: Archive what the out-dir holds and begin anew.
     """
@@ -60,6 +62,8 @@ class RunSpec:
     max_output_images: int | None = None
     max_output_pages: int | None = None
     max_output_text_chars: int | None = None
+    max_cost: Decimal | None = None
+    price: tuple[Decimal, Decimal] | None = None
     retry_unscored: bool = False
     force: bool = False
 
@@ -85,6 +89,25 @@ def parse_network(value: str | None) -> NetworkPolicy:
     if not hosts:
         raise ConfigError("--network: write block, allow, or host names", concerns="--network")
     return NetworkPolicy(mode="hosts", hosts=hosts, given=True)
+
+
+def parse_price(value: str | None) -> tuple[Decimal, Decimal] | None:
+    """`IN,OUT`: USD per million tokens.
+
+    Raises:
+        ConfigError: It is no two numbers.
+    """
+    if value is None:
+        return None
+    try:
+        usd_in, usd_out = (Decimal(part) for part in value.split(","))
+    except (ValueError, ArithmeticError):
+        raise ConfigError(
+            f"--price {value!r}: write USD per million tokens in and out, such as 3,15", concerns="--price"
+        ) from None
+    if not (usd_in.is_finite() and usd_out.is_finite() and usd_in >= 0 and usd_out >= 0):
+        raise ConfigError(f"--price {value!r}: prices are finite and not below 0", concerns="--price")
+    return usd_in, usd_out
 
 
 def parse_run_dirs(values: tuple[str, ...]) -> dict[str, Path]:

@@ -14,7 +14,8 @@ class Stop:
     """Set once, by whoever notices first.
 
     Attributes:
-        reason: `interrupted` (a signal) or `futile` (the key, the quota, the model's name); None: go on.
+        reason: `interrupted` (a signal), `budget` (the money) or `futile` (the key, the quota, the model's
+            name); None: go on.
         message: For the user.
     """
 

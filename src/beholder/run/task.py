@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,11 +23,13 @@ from beholder.judges import (
 )
 from beholder.records import Evidence, Picture, Reply, Submission, Task
 from beholder.rows import RepeatResult, build_row, encodable
+from beholder.run.attempts import AttemptRecord
+from beholder.run.budget import Budget
 from beholder.run.plan import Plan
 from beholder.run.progress import Progress
 from beholder.run.stop import Stop
 from beholder.scoring import score_verdict
-from beholder.store import Attempt, CallKey, Ledger, OutDir, task_folder
+from beholder.store import CallKey, OutDir, task_folder
 from beholder.tasks import RunDirectory
 from beholder.verdicts import parse_verdict
 
@@ -50,6 +52,7 @@ class TaskJudge:
     judge: Judge
     endpoint: Endpoint
     retry: RetryPolicy
+    budget: Budget
     stop: Stop
     progress: Progress
 
@@ -89,7 +92,10 @@ class TaskJudge:
         """The row of a task that the run did not come to."""
         submission = Submission(task_id=task.id, model=self.submissions.model, root=None)
         evidence = Evidence(
-            status="unscored", route="none", reason="cancelled", detail="the run ended before this task"
+            status="unscored",
+            route="none",
+            reason="budget" if self.stop.reason == "budget" else "cancelled",
+            detail="the run ended before this task",
         )
         return self._row(task, submission, evidence, self.plan.evidence_sha256)
 
@@ -146,14 +152,22 @@ class TaskJudge:
             call = CallContext(task_id=key.task_id, model=key.model, repeat=key.repeat)
             async with question:
                 prepared = await question.prepared()
-                log = _LedgerLog(self.out.ledger, key, prepared.request_record)
+                log = AttemptRecord(
+                    ledger=self.out.ledger,
+                    key=key,
+                    request=prepared.request_record,
+                    budget=self.budget,
+                    worst_usd=self.plan.worst_cost(prepared.prompt, prepared.pictures),
+                    price=self.plan.spec.price,
+                    saw=self.progress.attempted,
+                )
                 reply = await ask_with_retries(
                     self.judge, prepared, call, endpoint=self.endpoint, policy=self.retry, log=log
                 )
         except JudgeError as error:
             if isinstance(error, JudgeRejected) and error.stops_run:
                 # The call stays open: it is asked once the key, the quota or the model's name is mended.
-                self.stop.set("futile", str(error))
+                self.stop.set("budget" if error.slug == "budget" else "futile", str(error))
             else:
                 await self.out.ledger.call_failed(key, error)
             self.progress.failed(error)
@@ -164,7 +178,6 @@ class TaskJudge:
                 reason=error.slug,
                 detail=encodable(str(error)),
             )
-        self.progress.answered(reply)
         return await self._read(key, reply)
 
     async def _read(self, key: CallKey, reply: Reply) -> RepeatResult:
@@ -260,27 +273,6 @@ class _Question:
         return self._judge.prepare(
             self._prompt, [_loaded(picture, self._folder) for picture in self._pictures]
         )
-
-
-@dataclass(slots=True)
-class _LedgerLog:
-    """Writes the attempts of one call to the ledger: the intent before sending, the outcome after."""
-
-    ledger: Ledger
-    key: CallKey
-    request: Mapping[str, Any]
-    attempt: Attempt | None = None
-
-    async def started(self, attempt: int) -> None:
-        self.attempt = await self.ledger.intend(self.key, self.request, attempt)
-
-    async def finished(self, attempt: int, outcome: Reply | JudgeError) -> None:  # noqa: ARG002 - the log's interface
-        if self.attempt is None:
-            raise ValueError("an attempt finished that was never started")
-        if isinstance(outcome, Reply):
-            await self.ledger.replied(self.attempt, outcome)
-        else:
-            await self.ledger.attempt_failed(self.attempt, outcome)
 
 
 _SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}

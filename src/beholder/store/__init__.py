@@ -1,6 +1,6 @@
 """The out-dir: lock, manifest, ledger, evidence files. While a run goes on, nobody else writes there."""
 
-from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall
+from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall, answered_calls
 from beholder.store.names import task_folder
 from beholder.store.outdir import OutDir, read_json, read_rows
 
@@ -10,6 +10,7 @@ __all__ = [
     "Ledger",
     "OutDir",
     "StoredCall",
+    "answered_calls",
     "read_json",
     "read_rows",
     "task_folder",

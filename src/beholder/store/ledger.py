@@ -15,6 +15,7 @@ shared by the calls of one moment and never blocks the event loop.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import queue
@@ -288,6 +289,22 @@ class Ledger:
                 for (_, future), result in zip(jobs, results, strict=True):
                     future.set_result(result)
         db.close()
+
+
+def answered_calls(path: Path) -> set[tuple[str, int]]:
+    """(task id, repeat) of every call that a ledger has an answer to, read without a lock; empty without a file.
+
+    Raises:
+        StoreError: It is damaged.
+    """
+    if not path.is_file():
+        return set()
+    try:
+        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            rows = db.execute("SELECT task_id, repeat FROM calls WHERE state = 'replied'").fetchall()
+    except sqlite3.Error as error:
+        raise _store_error(path, error) from None
+    return {(_text(task_id), repeat) for task_id, repeat in rows}
 
 
 def _begin_run(db: sqlite3.Connection) -> int:

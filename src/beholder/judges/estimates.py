@@ -1,0 +1,46 @@
+"""How many tokens a question has, before it is asked: roughly for a plan, at the most for a budget.
+
+Vendors count differently and change it; these are their published rules of thumb. What a call really cost is
+in its answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from beholder.judges.names import judge_word
+from beholder.records import JudgeSpec, Picture
+
+CHARS_PER_TOKEN = 3.5
+"""English text has about four characters a token, other scripts fewer."""
+
+MOST_IMAGE_TOKENS = 6000
+"""More than any vendor's stated count for one picture (Anthropic: 4784 at the high setting)."""
+
+
+def rough_tokens(spec: JudgeSpec, prompt: str, pictures: Sequence[Picture]) -> int:
+    """A fair guess at the input tokens of one call."""
+    images = sum(image_tokens(spec, picture.width_px, picture.height_px) for picture in pictures)
+    return math.ceil(len(prompt) / CHARS_PER_TOKEN) + images
+
+
+def most_tokens(prompt: str, pictures: Sequence[Picture]) -> int:
+    """What the input tokens of one call cannot exceed: a token has at least one byte."""
+    return len(prompt.encode("utf-8", "surrogatepass")) + MOST_IMAGE_TOKENS * len(pictures) + 1000
+
+
+def image_tokens(spec: JudgeSpec, width_px: int, height_px: int) -> int:
+    """Tokens of one picture, by the family of the judge.
+
+    Source: Anthropic: a token per patch of 28 x 28 px. Gemini 2: 258 per tile of 768 px. OpenAI (4o, 4.1): 85
+    and 170 per tile of 512 px, after fitting 2048 px and 768 px on the short side. Others: as OpenAI.
+    """
+    word = judge_word(spec)
+    if spec.provider == "anthropic" or word in {"sonnet", "opus", "haiku", "claude"}:
+        return min(math.ceil(width_px / 28) * math.ceil(height_px / 28), 4784)
+    if word == "gemini":
+        return 258 * max(1, math.ceil(width_px / 768) * math.ceil(height_px / 768))
+    scale = min(1.0, 2048 / max(width_px, height_px))
+    scale = min(scale, 768 / min(width_px * scale, height_px * scale) * scale)
+    return 85 + 170 * math.ceil(width_px * scale / 512) * math.ceil(height_px * scale / 512)

@@ -1,0 +1,114 @@
+"""`--dry-run`: what a run would ask and cost, without asking, rendering or writing anything."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from beholder.evidence import from_manifest, select_artifacts
+from beholder.judges import render_prompt, rough_tokens
+from beholder.records import Evidence, Picture, Task, Usage
+from beholder.run.plan import Plan, plan_run
+from beholder.run.spec import RunSpec
+from beholder.store import answered_calls, read_json, task_folder
+from beholder.store.outdir import EVIDENCE_FILE
+from beholder.tasks import RunDirectory
+
+PAGE_PX = (1280, 2400)
+"""A page that was not drawn yet is taken to be three screens long."""
+
+REPLY_TOKENS = 300
+"""A reply of the built-in protocols has fewer; the cap is the worst case."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a run would do.
+
+    Attributes:
+        items: Task and model pairs.
+        to_judge: Those that have something to look at, as far as names tell.
+        calls: Still to be made; `reused` are in the ledger already.
+        images: In the calls to be made.
+        input_tokens, output_tokens: Rough.
+        cost_usd: Rough; None: the price is unknown.
+        worst_cost_usd: If every reply filled the token cap.
+    """
+
+    judge: str
+    items: int
+    to_judge: int
+    calls: int
+    reused: int
+    images: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: Decimal | None
+    worst_cost_usd: Decimal | None
+
+
+def estimate_run(spec: RunSpec) -> Estimate:
+    """Count a run.
+
+    Raises:
+        SpecError: The user's files or flags are wrong.
+    """
+    plan = plan_run(spec)
+    to_judge = calls = reused = images = tokens = 0
+    for submissions in plan.models:
+        out = spec.out_dir if len(plan.models) == 1 else spec.out_dir / submissions.model
+        answered = set() if spec.force else answered_calls(out / "ledger.sqlite")
+        for task in plan.tasks:
+            pictures = _pictures(plan, submissions, task, out)
+            if not pictures:
+                continue
+            to_judge += 1
+            known = sum((task.id, n) in answered for n in range(1, plan.protocol.repeats.n + 1))
+            due = plan.protocol.repeats.n - known
+            reused += known
+            calls += due
+            images += due * len(pictures)
+            prompt = plan.protocol.prompt
+            evidence = Evidence(status="ok", route="visual", pictures=pictures)
+            text = render_prompt(prompt.template, prompt.placeholders, task.fields, evidence)
+            tokens += due * rough_tokens(plan.judge, text, pictures)
+    replies = calls * min(REPLY_TOKENS, plan.judge.max_tokens)
+    return Estimate(
+        judge=plan.judge.model,
+        items=len(plan.tasks) * len(plan.models),
+        to_judge=to_judge,
+        calls=calls,
+        reused=reused,
+        images=images,
+        input_tokens=tokens,
+        output_tokens=replies,
+        cost_usd=plan.cost(Usage(input_tokens=tokens, output_tokens=replies)),
+        worst_cost_usd=plan.cost(Usage(input_tokens=tokens, output_tokens=calls * plan.judge.max_tokens)),
+    )
+
+
+def _pictures(plan: Plan, submissions: RunDirectory, task: Task, out: Path) -> tuple[Picture, ...]:
+    """The pictures of a task: those stored by an earlier run, else a guess by its files."""
+    stored = read_json(out / task_folder(task.id) / plan.judge_folder / EVIDENCE_FILE)
+    if stored is not None:
+        return from_manifest(stored["evidence"]).pictures
+    submission = submissions.open(task)
+    chosen = select_artifacts(submission, plan.protocol.routing).chosen
+    width, height = PAGE_PX
+    shrunk = plan.limits.shrink_edge_px
+    tiles = -(-height // shrunk) if shrunk and plan.protocol.evidence.layout != "single" else 1
+    parts = tiles + (1 if tiles > 1 and plan.protocol.evidence.layout == "overview+tiles" else 0)
+    count = min(parts, plan.protocol.evidence.images)
+    return tuple(
+        Picture(
+            sha256="",
+            media_type="image/png",
+            width_px=width,
+            height_px=height // tiles,
+            size_bytes=0,
+            source=artifact.name,
+        )
+        for artifact in chosen
+        for _ in range(count)
+    )
