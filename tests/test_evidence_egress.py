@@ -45,7 +45,9 @@ async def ask(proxy: Egress, request: str, *, password: str | None = None) -> by
     port = int(proxy.url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     given = base64.b64encode(f"{proxy.user}:{password or proxy.password}".encode()).decode()
-    writer.write(request.replace("\n", "\r\n").replace("AUTH", f"Proxy-Authorization: Basic {given}").encode())
+    writer.write(
+        request.replace("\n", "\r\n").replace("AUTH", f"Proxy-Authorization: Basic {given}").encode()
+    )
     if b"407" in (first := await reader.readline()):
         writer.close()
         return first
@@ -104,7 +106,7 @@ def test_tunnel() -> None:
     ],
 )
 def test_refused(host: str, network: NetworkPolicy, why: str) -> None:
-    """Names that lead inside, addresses that are inside and hosts not listed are refused, and it is noted why."""
+    """Names that lead inside, addresses that are inside and hosts not listed are refused; it is noted why."""
 
     async def scene() -> None:
         async with canary() as listener, Egress(network, resolver=look_up) as proxy:

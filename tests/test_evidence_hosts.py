@@ -15,11 +15,12 @@ ALLOW = NetworkPolicy(mode="allow", given=True)
     [
         "127.0.0.1", "127.9.9.9", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254",
         "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1",
-        "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1", "not an address",
+        "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "ff02::1",
+        "not an address",
     ],
 )  # fmt: skip
 def test_private_addresses(address: str) -> None:
-    """Loopback, private, link-local, shared and multicast addresses are not public, however they are written."""
+    """Loopback, private, link-local, shared and multicast addresses are not public, however written."""
     assert not address_is_public(address)
 
 
@@ -54,7 +55,9 @@ def test_host_kind(url: str, kind: str) -> None:
 
 def test_host_lists() -> None:
     """A listed host is itself, and with a leading dot its subdomains too; the list opens nothing inside."""
-    some = NetworkPolicy(mode="hosts", hosts=("a.example.com", ".tiles.org", "localhost", "127.0.0.1"), given=True)
+    some = NetworkPolicy(
+        mode="hosts", hosts=("a.example.com", ".tiles.org", "localhost", "127.0.0.1"), given=True
+    )
     allowed = {
         host
         for host in (

@@ -49,7 +49,10 @@ def test_unchanged_bytes(name: str, format_: str) -> None:
     data = encoded(photo((60, 40)), format_)
     shown = show(name, data)
     assert [(one.data, one.transforms) for one in shown.pictures] == [(data, ())]
-    assert shown.pictures[0].media_type == {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}[format_]
+    assert (
+        shown.pictures[0].media_type
+        == {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp"}[format_]
+    )
     assert warned(shown) == []
 
 

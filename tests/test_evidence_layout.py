@@ -33,7 +33,7 @@ def test_parts_cover_every_pixel_once(width: int, height: int, edge: int | None,
 
 @given(sizes, sizes, edges, pixels)
 def test_a_shrunk_picture_fits(width: int, height: int, edge: int | None, most: int | None) -> None:
-    """At the factor of `fit_scale` the judge takes the picture as it is, unless a side is down to one pixel."""
+    """At the factor of `fit_scale` the judge takes the picture as it is, unless a side is one pixel."""
     limits = MediaLimits(shrink_edge_px=edge, shrink_pixels=most)
     size = scaled_size(width, height, fit_scale(width, height, limits))
     assert fit_scale(*size, limits) == 1.0 or min(size) == 1

@@ -36,7 +36,9 @@ def test_base64_length() -> None:
 def test_what_fits_is_not_touched() -> None:
     """A picture within the limits leaves with the bytes it came with."""
     one = picture(png(), (40, 30))
-    fitted, warnings = fit_request([one], MediaLimits(image_bytes=10_000, edge_px=40, request_bytes=2_000_000))
+    fitted, warnings = fit_request(
+        [one], MediaLimits(image_bytes=10_000, edge_px=40, request_bytes=2_000_000)
+    )
     assert (fitted, warnings) == ((one,), ())
     assert fitted[0].data is one.data
 

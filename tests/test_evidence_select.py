@@ -22,9 +22,7 @@ STRICT = Routing(
 
 
 def of(*names: str, response: str | None = None) -> Submission:
-    artifacts = tuple(
-        Artifact(name=name, path=Path(name), sha256="", size_bytes=1) for name in sorted(names)
-    )
+    artifacts = tuple(Artifact(name=name, path=Path(name), sha256="", size_bytes=1) for name in sorted(names))
     return Submission(task_id="t", model="m", root=Path(), artifacts=artifacts, response=response)
 
 
@@ -33,7 +31,7 @@ def listed(submission: Submission, routing: Routing) -> dict[str, str | None]:
 
 
 def test_exclusion_patterns() -> None:
-    """A folder pattern drops what lies below such a folder anywhere; the others match names; case is nothing."""
+    """A folder pattern drops what lies below such a folder anywhere; others match names; case is nothing."""
     patterns = STRICT.exclude
     dropped = ["ocr/a.png", "x/OCR/y/a.png", "Crop1.png", "deep/crop_yield_report.pdf", "a_tsv.tsv"]
     kept = ["ocr.png", "ocrs/a.png", "a/recrop.png", "x/ocr"]
@@ -42,7 +40,7 @@ def test_exclusion_patterns() -> None:
 
 
 def test_excluded_files_are_listed() -> None:
-    """A deliverable that an exclusion hits is dropped as the protocol says, and is listed with the pattern."""
+    """A deliverable that an exclusion hits is dropped as the protocol says, and listed with the pattern."""
     chosen = select_artifacts(of("crop_yield_report.pdf", "ocr/page1.png"), STRICT)
     assert (chosen.route, chosen.reason) == ("none", "unsupported")
     assert [item.reason for item in chosen.not_shown] == ["excluded", "excluded"]

@@ -52,7 +52,13 @@ def test_nothing_else(folder: ServedFolder, path: str) -> None:
 
 def test_awkward_names_survive_the_url(tmp_path: Path) -> None:
     """A page's own name comes back from its URL whatever it is made of."""
-    for name in ("a%2e%2e%2fb.html", "q?a=1#h.html", "new\nline.html", "文 \udcff.html", "semi;colon&amp.html"):
+    for name in (
+        "a%2e%2e%2fb.html",
+        "q?a=1#h.html",
+        "new\nline.html",
+        "文 \udcff.html",
+        "semi;colon&amp.html",
+    ):
         site = ServedFolder(root=tmp_path, name=name, page=b"here")
         assert site.answer(site.url).body == b"here"
 
@@ -61,6 +67,7 @@ def test_media_types() -> None:
     """Types are told by suffix, in any case, and do not depend on the machine's table."""
     names = ["a.JS", "a.mjs", "a.woff2", "a.geojson", "a.svg", "a.png", "a.unknown", "a"]
     assert [media_type(name) for name in names] == [
-        "text/javascript", "text/javascript", "font/woff2", "application/geo+json", "image/svg+xml", "image/png",
+        "text/javascript", "text/javascript", "font/woff2", "application/geo+json", "image/svg+xml",
+        "image/png",
         "application/octet-stream", "application/octet-stream",
     ]  # fmt: skip

@@ -139,6 +139,8 @@ class Connection:
             task.cancel()
         await asyncio.gather(self._pump, *self._work, return_exceptions=True)
         self._writer.close()
+        if not self._pump.cancelled():
+            self._failure = self._failure or self._pump.exception()
         if self._failure is not None:
             raise self._failure
 

@@ -26,6 +26,9 @@ Resolver = Callable[[str, int], Awaitable[list[str]]]
 Dialler = Callable[[str, int], Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]
 """(address, port) -> an open connection."""
 
+GREETING = "http://greeting.invalid/"
+"""Answered by the proxy itself, with nothing: a page's first request, so that the password is known."""
+
 _HEAD_BYTES = 64 * 1024
 _CHUNK_BYTES = 64 * 1024
 _DIAL_S = 10.0
@@ -117,6 +120,9 @@ class Egress:
             keep = method in {"CONNECT", "GET", "HEAD"}
             await _answer(writer, 407, challenge, keep=keep)
             return keep
+        if target == GREETING:
+            await _answer(writer, 204, "", keep=True)
+            return True
         try:
             if method == "CONNECT":
                 host, _, port = target.rpartition(":")

@@ -310,7 +310,14 @@ def _blocked_detail(hosts: tuple[str, ...], network: NetworkPolicy) -> str:
 
 def _without_pictures(selection: Selection) -> Evidence:
     if selection.route == "text":
-        return Evidence(status="ok", route="text", artifacts=selection.not_shown)
+        # Without its text a judge would mark the submission for what we have not shown.
+        return Evidence(
+            status="unscored",
+            route="text",
+            reason="missing_tool",
+            detail="this version prepares pictures and pages only, no text",
+            artifacts=selection.not_shown,
+        )
     detail = "no file at all" if selection.reason == "missing" else "no file of a kind the protocol looks at"
     return Evidence(
         status="absent", route="none", reason=selection.reason, detail=detail, artifacts=selection.not_shown

@@ -33,6 +33,8 @@ def read_below(root: Path, name: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
         real = os.path.realpath(os.path.join(top, name), strict=True)  # noqa: PTH118 - Path would not help
     except FileNotFoundError:
         raise BrokenArtifact("there is no such file", slug="missing", concerns=name) from None
+    except PermissionError as error:
+        raise BrokenArtifact(f"cannot be read: {error.strerror}", slug="missing", concerns=name) from None
     except OSError as error:  # a loop of links
         raise BrokenArtifact(
             f"cannot be reached: {error.strerror}", slug="unsafe_path", concerns=name

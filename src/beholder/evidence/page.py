@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from beholder.errors import RenderError
 from beholder.evidence.capture import MAX_HEIGHT_PX, MAX_WIDTH_PX, Box
 from beholder.evidence.cdp import JSON, ProtocolFailure, Session
-from beholder.evidence.egress import Egress
+from beholder.evidence.egress import GREETING, Egress
 from beholder.evidence.hosts import host_allowed, host_kind, host_of
 from beholder.evidence.serve import ORIGIN, ServedFolder
 from beholder.records import EvidencePolicy, NetworkPolicy, Warning_
@@ -132,8 +132,6 @@ class Page:
             ("Emulation.setTimezoneOverride", {"timezoneId": TIMEZONE}),
             ("Emulation.setLocaleOverride", {"locale": LOCALE}),
             ("Emulation.setEmulatedMedia", {"media": "screen", "features": _MEDIA_FEATURES}),
-            # The clock is virtual, and stands, before the page's first script looks at it.
-            ("Emulation.setVirtualTimePolicy", {"policy": "pause", "initialVirtualTime": EPOCH_S}),
         ]
         if self.egress is not None:
             session.on("Fetch.authRequired", self._auth)
@@ -143,6 +141,11 @@ class Page:
             session.on("Network.loadingFailed", lambda p: self._ended(p["requestId"], p["errorText"]))
             calls.append(("Network.enable", {}))
         await asyncio.gather(*(session.post(method, **params) for method, params in calls))
+        if self.egress is not None:
+            # The proxy's password is asked for once, here. A picture from elsewhere may not ask for one.
+            await session.call("Page.navigate", url=GREETING)
+        # The clock is virtual, and stands, before the page's first script looks at it.
+        await session.call("Emulation.setVirtualTimePolicy", policy="pause", initialVirtualTime=EPOCH_S)
 
     def _init_script(self) -> str:
         source = script("init.js").replace("$REPORT", json.dumps(self._report))
@@ -278,6 +281,9 @@ class Page:
         if url.startswith(ORIGIN + "/"):
             await self._own(session, request, url, main=main)
             return
+        if main and url == GREETING and self.navigations == 0:
+            await session.call("Fetch.continueRequest", requestId=request)
+            return
         if main:
             # Answered with "no content" the page stays as it is; a refusal would replace it.
             self._note_leaving(url)
@@ -376,7 +382,7 @@ class Page:
         details = params["exceptionDetails"]
         text = details.get("exception", {}).get("description") or details.get("text", "")
         if len(self.errors) < MAX_NOTED:
-            self.errors.append(text.split("\n", 1)[0][:300])
+            self.errors.append(_plain(text.split("\n", 1)[0][:300]))
 
     def _logged(self, params: JSON) -> None:
         """A local file is refused before it becomes a request; only the log tells."""
@@ -405,12 +411,20 @@ class Page:
     def _received(self, params: JSON) -> None:
         url, status = self._pending.get(params["requestId"], ""), params["response"]["status"]
         if url and status >= 400:
-            self._note(self.failed, url, f"answered {status}")
+            self._note_failure(url, f"answered {status}")
 
     def _ended(self, request: str, error: str) -> None:
         url = self._pending.pop(request, "")
         if url and error and host_kind(host_of(url)) == "outside":
-            self._note(self.failed, url, error)
+            self._note_failure(url, error)
+
+    def _note_failure(self, url: str, why: str) -> None:
+        """What did not arrive; what the proxy would not dial is not the network's fault."""
+        refused = self.egress.refused.get(host_of(url)) if self.egress is not None else None
+        if refused is not None:
+            self._note(self.blocked, url, refused)
+        else:
+            self._note(self.failed, url, why)
 
     # --- afterwards -----------------------------------------------------------------------------
 
@@ -437,11 +451,11 @@ class Page:
                 "asked_s": float(self.policy.min_wait_s),
                 "cut_short": self.cut_short,
             },
-            "served": dict(sorted(self.folder.served.items())),
+            "served": {_plain(name): digest for name, digest in sorted(self.folder.served.items())},
             "outside_hosts": sorted(self.outside),
         }
         optional: dict[str, Any] = {
-            "missing_files": sorted(self.folder.missing)[:MAX_NOTED],
+            "missing_files": [_plain(name) for name in sorted(self.folder.missing)[:MAX_NOTED]],
             "failed": self.failed,
             "blocked": self.blocked,
             "pending": self.pending,
@@ -460,7 +474,8 @@ class Page:
                 more = f"; and {len(entries) - 5} more" if len(entries) > 5 else ""
                 yield Warning_(code=code, detail=listed + more, source=name)
         if self.folder.missing:
-            yield Warning_(code="missing_file", detail=", ".join(self.folder.missing[:5]), source=name)
+            missing = _plain(", ".join(sorted(self.folder.missing)[:5]))
+            yield Warning_(code="missing_file", detail=missing, source=name)
         if self.errors:
             yield Warning_(code="script_error", detail="; ".join(self.errors[:3]), source=name)
         if self.left_for:
@@ -471,3 +486,8 @@ _MEDIA_FEATURES = [
     {"name": "prefers-color-scheme", "value": "light"},
     {"name": "prefers-reduced-motion", "value": "reduce"},
 ]
+
+
+def _plain(text: str) -> str:
+    """The text as one that can be written as UTF-8: half a surrogate pair is escaped."""
+    return text.encode("utf-8", "backslashreplace").decode()
