@@ -23,21 +23,8 @@ from beholder.verdicts.scan import Found, Scan, scan_reply
 from beholder.verdicts.values import Reading, read_claim, read_value
 
 WRAPPERS = frozenset(
-    {
-        *("answer", "arguments", "assessment", "evaluation", "grade", "grades", "grading", "input", "json"),
-        *(
-            "judgement",
-            "judgment",
-            "output",
-            "parameters",
-            "rating",
-            "ratings",
-            "response",
-            "result",
-            "results",
-        ),
-        *("review", "score", "scores", "scoring", "verdict"),
-    }
+    {"answer", "arguments", "assessment", "evaluation", "grade", "grades", "judgement", "judgment", "output"}
+    | {"rating", "ratings", "response", "result", "results", "score", "scores", "scoring", "verdict"}
 )
 """Names under which a whole verdict is taken one level down; under any other it may be someone else's."""
 
@@ -53,7 +40,7 @@ class Candidate:
         repairs: How keys had to be mended.
         wrapped: It is the inside of another object.
         trusted: It is not wrapped, or wrapped once and under one of `WRAPPERS`.
-        enclosed: It may lie within an object that broke before it.
+        enclosed: It may lie within an object that could not be read.
     """
 
     object: Object
@@ -66,14 +53,15 @@ class Candidate:
     enclosed: bool
 
     @property
+    def has_blanks(self) -> bool:
+        """Whether something of the answer format was left standing."""
+        return any(reading.placeholder for reading in self.readings.values())
+
+    @property
     def is_template(self) -> bool:
         """Whether it gives not one value, only blanks to be filled in."""
-        readings = self.readings.values()
-        return (
-            bool(readings)
-            and self.root.state != "cut"
-            and all(r.placeholder or r.reason == "missing_key" for r in readings)
-        )
+        empty = all(r.placeholder or r.reason == "missing_key" for r in self.readings.values())
+        return self.has_blanks and empty and self.root.state != "cut"
 
 
 def parse_json_reply(question: Question) -> Verdict:
@@ -106,13 +94,13 @@ def decide(question: Question, scan: Scan, candidates: list[Candidate]) -> Verdi
         ReplyError: They disagree, or what they say is not enough.
     """
     real = [candidate for candidate in candidates if not candidate.is_template]
-    echo = any(reading.placeholder for candidate in candidates for reading in candidate.readings.values())
+    echo = any(candidate.has_blanks for candidate in candidates)
     flags = ("template_echo",) if echo else ()
     if not real:
         _reject_blank_forms(question, candidates, flags)
     _check_agreement(question, real, flags)
     chosen = max(real, key=lambda candidate: (len(candidate.readings), candidate.trusted))
-    if chosen.enclosed or scan.stray_key or scan.exhausted:
+    if any(candidate.enclosed for candidate in real) or scan.stray_key or scan.exhausted:
         reason = "invalid_json" if chosen.root.state == "broken" or scan.exhausted else "ambiguous"
         reject(question, reason, "the verdict stands among pieces that cannot be read", flags=flags)
     _check_end(question, chosen, flags)
@@ -293,8 +281,17 @@ def _reject_without_candidates(question: Question, scan: Scan) -> NoReturn:
         reject_wordless(question, words, otherwise="invalid_json")
     if objects[-1].state == "cut":
         reject(question, "truncated", "the reply ends before its verdict does")
-    complete = any(node.state == "complete" for node in objects)
+    complete = [node for node in objects if node.state == "complete"]
+    if any(_has_number(node) for node in complete):
+        first = question.criteria[0].key
+        reject(question, "missing_key", f"no object of the reply holds {first}", about=first)
     reject_wordless(question, question.text, otherwise="missing_key" if complete else "invalid_json")
+
+
+def _has_number(node: Object) -> bool:
+    """Whether it judges something, though not by our criteria."""
+    scalars = (member.value for member in node.members if isinstance(member.value, Scalar))
+    return any(read_claim(scalar.text) is not None for scalar in scalars)
 
 
 # --- the rest of the verdict --------------------------------------------------------------------

@@ -22,6 +22,8 @@ def fold_key(key: str) -> str:
     """The key without what a keyboard or a typesetter adds: outer blanks, letter case, full-width forms."""
     if len(key) > _MAX_KEY:
         return key
+    if key.isascii():
+        return key.lower().strip(BLANKS)
     return unicodedata.normalize("NFKC", key).casefold().strip(BLANKS)
 
 

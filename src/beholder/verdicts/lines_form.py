@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NoReturn
 
 from beholder.records import Criterion, Value, Verdict
@@ -24,7 +25,7 @@ from beholder.verdicts.json_form import Candidate, decide, find_candidates, pros
 from beholder.verdicts.keys import BLANKS, fold_key
 from beholder.verdicts.replies import Question, accept, reject, reject_wordless
 from beholder.verdicts.scan import scan_reply
-from beholder.verdicts.thoughts import TAG, end_of_thought, tag_kind
+from beholder.verdicts.thoughts import MAX_TAGS, TAG, end_of_thought, tag_kind
 from beholder.verdicts.values import (
     Reading,
     numerals_on_scale,
@@ -35,7 +36,7 @@ from beholder.verdicts.values import (
     strip_marks,
 )
 
-_MAX_KEY_LINES = 50_000
+_MAX_KEY_LINES = 10_000
 _MAX_MENTIONS = 1_000
 
 _KEY_LINE = re.compile(r"^([^\n:：=]{0,200}+)([:：=])(.*+)", re.MULTILINE)
@@ -89,8 +90,8 @@ def parse_lines_reply(question: Question) -> Verdict:
     text, thought, open_thought = _without_thoughts(question)
     notes = _gather(text, question)
     flags = ("template_echo",) if notes.echo else ()
-    if notes.exhausted:
-        reject(question, "invalid_json", "the reply holds too many lines to be a verdict", flags=flags)
+    if notes.exhausted or scan.exhausted:
+        reject(question, "invalid_json", "the reply holds too much to be one verdict", flags=flags)
     if not notes.mentions:
         if open_thought:
             reject(question, "truncated", "the reply ends while the judge was thinking", flags=flags)
@@ -124,14 +125,20 @@ def _without_thoughts(question: Question) -> tuple[str, bool, bool]:
     kept: list[str] = []
     pos = searched = 0
     thought = False
-    words_begin = _first_explanation(text, question)
-    while tag := TAG.search(text, searched):
+    words_begin: int | None = None
+    for _ in range(MAX_TAGS):
+        tag = TAG.search(text, searched)
+        if tag is None:
+            kept.append(text[pos:])
+            return "\n".join(kept), thought, False
         searched = tag.end()
         kind = tag_kind(tag)
         if kind is None or tag.start() < pos:
             continue
         family, opens = kind
         if not opens:
+            if words_begin is None:
+                words_begin = _first_explanation(text, question)
             if tag.start() > words_begin and _is_within_a_line(text, tag):
                 continue
             thought, kept, pos = True, [], tag.end()
@@ -142,13 +149,12 @@ def _without_thoughts(question: Question) -> tuple[str, bool, bool]:
         if end is None:
             return "\n".join(kept), True, True
         pos = searched = end
-    kept.append(text[pos:])
-    return "\n".join(kept), thought, False
+    return "", True, True
 
 
 def _first_explanation(text: str, question: Question) -> int:
     """Where the judge's words begin; behind the text if they do not."""
-    for line in _KEY_LINE.finditer(text):
+    for line in islice(_KEY_LINE.finditer(text), _MAX_KEY_LINES):
         if fold_key(_key_of(line[1])) in question.rationale_keys:
             return line.start()
     return len(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -12,6 +13,9 @@ from beholder.verdicts.keys import BLANKS, Keys
 from beholder.verdicts.objects import writable
 from beholder.verdicts.phrases import claims_no_evidence, declines, is_markup
 from beholder.verdicts.stops import is_truncated
+
+_EMPTY_FENCE = re.compile(r"```\w{0,12}\s*+```")
+_LONGEST_BLANK = 10_000  # characters; looking at each one of a longer reply would take long
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,10 @@ class Question:
 
 def is_blank(text: str) -> bool:
     """Whether nothing is there but blanks, invisible characters and the marks of an empty fence."""
-    rest = text.strip(BLANKS + "`")
-    return not rest or not any(char.isprintable() and not char.isspace() for char in rest[:1000])
+    rest = text.strip(BLANKS)
+    if len(rest) > _LONGEST_BLANK:
+        return False
+    return not any(char.isprintable() and not char.isspace() for char in _EMPTY_FENCE.sub("", rest))
 
 
 def reject(
@@ -59,7 +65,7 @@ def reject(
     if claims_no_evidence(question.text):
         noticed.append("judge_claims_no_evidence")
     raise ReplyError(
-        message,
+        writable(message),
         slug=reason,
         reply=question.text,
         concerns=about,

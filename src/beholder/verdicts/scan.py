@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from beholder.verdicts.keys import Keys
+from beholder.verdicts.keys import QUOTES, Keys
 from beholder.verdicts.objects import Object, read_object
-from beholder.verdicts.thoughts import TAG_PATTERN, end_of_thought, tag_kind
+from beholder.verdicts.thoughts import MAX_TAGS, TAG_PATTERN, end_of_thought, tag_kind
 
-MAX_MEMBERS = 100_000
+MAX_MEMBERS = 10_000
 """Members read in one reply, at most: some thousand times what a rubric needs, and a fraction of a second."""
 
 _LANDMARK = re.compile(
     r"(?P<brace>[{｛](?=\s*+(?:[\"'“”‘’„＂}｝,#…]|[^\W\d]|//|/\*|\.\.\.)))|" + TAG_PATTERN, re.IGNORECASE
 )
+_KEY_BEFORE = re.compile(rf"[{QUOTES}]\s*+[:：][\s\[]*+\Z")
 
 
 @dataclass(slots=True)
@@ -26,7 +27,8 @@ class Found:
     """One outermost object.
 
     Attributes:
-        enclosed: It may lie within an object that broke before it.
+        enclosed: It may lie within another one: an object broke before it, or it is the value of a key whose
+            own object has lost its opening brace.
     """
 
     object: Object
@@ -56,53 +58,89 @@ class Scan:
 
 def scan_reply(text: str, keys: Keys) -> Scan:
     """Find the outermost objects of a reply in one pass."""
-    scan = Scan()
-    pos = 0
-    left = MAX_MEMBERS
-    open_brackets = 0  # of objects that broke, until as many closing ones went by
-    broke = False
+    return _Scanner(text, keys).run()
 
-    def skip_prose(end: int) -> None:
-        nonlocal open_brackets
-        scan.prose.append((pos, end))
-        if open_brackets:
-            open_brackets = max(0, open_brackets - text.count("}", pos, end))
-        if broke and not scan.stray_key:
+
+class _Scanner:
+    """Where the pass over one reply stands.
+
+    Attributes:
+        open_brackets: Of objects that broke, less the closing ones that went by since.
+        broke: Some object broke, so that names in the prose behind it may be its members.
+    """
+
+    def __init__(self, text: str, keys: Keys) -> None:
+        self.text = text
+        self.keys = keys
+        self.pos = 0
+        self.members_left = MAX_MEMBERS
+        self._start_over()
+
+    def _start_over(self) -> None:
+        self.scan = Scan()
+        self.open_brackets = 0
+        self.broke = False
+
+    def run(self) -> Scan:
+        """Go from landmark to landmark until the text ends or the rest cannot be read."""
+        tags = 0
+        while landmark := _LANDMARK.search(self.text, self.pos):
+            if landmark["brace"]:
+                goes_on = self._object(landmark)
+            else:
+                tags += 1
+                goes_on = self._tag(landmark)
+            if tags > MAX_TAGS or self.members_left <= 0:
+                self.scan.exhausted = True
+                goes_on = False
+            if not goes_on:
+                return self.scan
+        self._prose(len(self.text))
+        return self.scan
+
+    def _prose(self, end: int) -> None:
+        """Note the prose up to `end`."""
+        self.scan.prose.append((self.pos, end))
+        if self.open_brackets:
+            self.open_brackets = max(0, self.open_brackets - self.text.count("}", self.pos, end))
+        if self.broke and not self.scan.stray_key:
             # One character earlier: the mark that ended a broken string may have been meant to open a key.
-            scan.stray_key = keys.stray.search(text, max(pos - 1, 0), end) is not None
+            found = self.keys.stray.search(self.text, max(self.pos - 1, 0), end)
+            self.scan.stray_key = found is not None
+        self.pos = end
 
-    while landmark := _LANDMARK.search(text, pos):
-        if not landmark["brace"]:
-            kind = tag_kind(landmark)
-            if kind is None:
-                skip_prose(landmark.end())
-                pos = landmark.end()
-                continue
-            family, opens = kind
-            scan.thought = True
-            if not opens:  # its opening tag was swallowed: everything so far is thought
-                scan = Scan(thought=True)
-                pos, open_brackets, broke = landmark.end(), 0, False
-                continue
-            skip_prose(landmark.start())
-            end = end_of_thought(text, landmark, family)
-            if end is None:
-                scan.open_thought = True
-                scan.stray_key = scan.stray_key or keys.stray.search(text, landmark.end()) is not None
-                return scan
-            pos = end
-            continue
-        skip_prose(landmark.start())
-        found, pos, count = read_object(text, landmark.start(), left)
-        left -= count
-        scan.objects.append(Found(found, enclosed=open_brackets > 0))
-        if left <= 0:
-            scan.exhausted = True
-            return scan
-        if found.state == "cut":
-            return scan
+    def _object(self, landmark: re.Match[str]) -> bool:
+        """Read an object; whether the pass goes on behind it."""
+        start = landmark.start()
+        self._prose(start)
+        found, self.pos, count = read_object(self.text, start, self.members_left)
+        self.members_left -= count
+        is_value = _KEY_BEFORE.search(self.text, max(0, start - 80), start) is not None
+        self.scan.objects.append(Found(found, enclosed=is_value or self.open_brackets > 0))
         if found.state == "broken" and (found.members or "unquoted_key" not in found.repairs):
-            broke = True
-            open_brackets += found.depth if found.members else 0
-    skip_prose(len(text))
-    return scan
+            self.broke = True
+            self.open_brackets += found.depth if found.members else 0
+        return found.state != "cut"
+
+    def _tag(self, tag: re.Match[str]) -> bool:
+        """Leave a thought out; whether the pass goes on behind it."""
+        kind = tag_kind(tag)
+        if kind is None:
+            self._prose(tag.end())
+            return True
+        family, opens = kind
+        if not opens:
+            # Its opening tag was swallowed, so everything so far is thought.
+            self._start_over()
+            self.scan.thought = True
+            self.pos = tag.end()
+            return True
+        self._prose(tag.start())
+        self.scan.thought = True
+        end = end_of_thought(self.text, tag, family)
+        if end is None:
+            self.scan.open_thought = True
+            self.scan.stray_key |= self.keys.stray.search(self.text, tag.end()) is not None
+            return False
+        self.pos = end
+        return True

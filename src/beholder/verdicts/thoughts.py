@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
+
+MAX_TAGS = 10_000
+"""Tags looked at in one reply, at most."""
 
 _NAMES = "think|thinking|thought|thoughts|antthinking|reasoning|reflection|analysis|scratchpad"
 _SYNONYMS = {"thinking": "think", "thought": "think", "thoughts": "think"}
@@ -36,7 +40,7 @@ def tag_kind(tag: re.Match[str]) -> _Kind | None:
 def end_of_thought(text: str, opening: re.Match[str], family: str) -> int | None:
     """Index after the tag that closes the thought, tags of the same family nested; None if none does."""
     depth = 1
-    for tag in TAG.finditer(text, opening.end()):
+    for tag in islice(TAG.finditer(text, opening.end()), MAX_TAGS):
         if family == "channel":
             if tag["turn"] or tag["channel"]:
                 return tag.end() if tag["turn"] or tag["channel"].casefold() == "final" else tag.start()

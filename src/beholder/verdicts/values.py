@@ -27,7 +27,7 @@ MAX_NUMBER = 1000
 """Digits of a number and size of its exponent, at most; beyond that no scale is meant."""
 
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20, 0x2212: 0x2D}
-_NUMBER = re.compile(r"([+-]?)([0-9]*+)(?:(\.)([0-9]*+))?+(?:[eE]([+-]?[0-9]{1,18}+))?+")
+_NUMBER = re.compile(r"([+-]?)([0-9]*+)(?:(\.)([0-9]*+))?+(?:[eE]([+-]?[0-9]++))?+")
 _SHARE = re.compile(r"([^/]{1,40})/([^/]{1,40})")
 _TRUTH = {"true": True, "false": False}
 _NOTHING = frozenset({"", "null", "none", "undefined", "nil", "n/a", "na", "-", "--"})
@@ -175,7 +175,7 @@ _EXPLAINED = re.compile(
     r"([+-]?[0-9.]*[0-9])(?:\s*[(（\[]|\s+[-–—]+\s|\s*[,;，；。]|\.\s|\s*//|\s+#)(.*)", re.DOTALL
 )
 _SECOND_THOUGHT = re.compile(
-    r"[\d→=%/]|->|\b(?:or|zero|half|actually|instead|changed|revised|corrected|rather|wait|maybe)\b|或|또는|または"
+    r"[\d→=%/]|->|\b(?:or|zero|half|actually|instead|changed|revised|corrected|rather|wait|maybe|mean|sorry|should|correction)\b|或|또는|または"
 )
 
 
