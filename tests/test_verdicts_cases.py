@@ -174,6 +174,8 @@ SPELLING = [
         "ambiguous",
     ),
     Case("a verdict in words that broke, alone", f'{{"reason": "sign "x" {OTHER}"', "ambiguous"),
+    Case("an older verdict in an object without its brace", f'{GOOD[1:-1]}, "old": {OTHER}}}', "ambiguous"),
+    Case("no opening brace", GOOD[1:], "invalid_json"),
     Case("broken between criteria", GOOD.replace("0.35,", "0.35 5 [,"), "invalid_json"),
 ]
 
