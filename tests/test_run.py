@@ -272,7 +272,7 @@ def test_a_mended_key_goes_on_where_the_wrong_one_stopped(tmp_path: Path) -> Non
     """Calls that a wrong key ended are open, so the same command asks them."""
     gis_run(tmp_path)
     out = tmp_path / "o"
-    with JudgeServer([rule(status=401, times=3, body={"error": {"message": "bad key"}}), GOOD]) as server:
+    with JudgeServer([rule(status=401, times=1, body={"error": {"message": "bad key"}}), GOOD]) as server:
         assert run(judge_command(tmp_path, out, server.url, "--max-connections", 1)).returncode == 1
         done = run(judge_command(tmp_path, out, server.url))
     assert done.returncode == 0

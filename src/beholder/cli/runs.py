@@ -159,13 +159,11 @@ def _show_estimate(estimate: Estimate, *, as_json: bool) -> None:
         print_json({**members, **costs, "dry_run": True})
         return
     nothing = estimate.items - estimate.to_judge
+    empty = f" ({nothing} with nothing to look at)" if nothing else ""
+    reused = f" ({estimate.reused} reused)" if estimate.reused else ""
     click.echo(f"Judge         {estimate.judge}")
-    click.echo(
-        f"Items         {estimate.items}" + (f" ({nothing} with nothing to look at)" if nothing else "")
-    )
-    click.echo(
-        f"Calls         {estimate.calls}" + (f" ({estimate.reused} reused)" if estimate.reused else "")
-    )
+    click.echo(f"Items         {estimate.items}{empty}")
+    click.echo(f"Calls         {estimate.calls}{reused}")
     click.echo(f"Images        about {estimate.images}")
     click.echo(f"Tokens        about {estimate.input_tokens} in, {estimate.output_tokens} out")
     if estimate.cost_usd is None:

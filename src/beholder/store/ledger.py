@@ -292,7 +292,7 @@ class Ledger:
 
 
 def answered_calls(path: Path) -> set[tuple[str, int]]:
-    """(task id, repeat) of every call that a ledger has an answer to, read without a lock; empty without a file.
+    """(task id, repeat) of every call that a ledger answers, read without a lock; empty without a file.
 
     Raises:
         StoreError: It is damaged.
