@@ -22,11 +22,10 @@ from typing import Any
 from beholder.records import ResultTable
 from beholder.rows import rationale_of
 from beholder.store import read_rows
+from beholder.tables import defused, sheet_cell
 
 SOURCES = ("task_id", "model", "outcome", "reason", "pass", "main", "rationale", "file_type")
 SOURCE_PREFIXES = ("column", "criterion", "derived", "repeats")
-# A cell that starts like this is run as a formula by spreadsheets; an apostrophe makes it text.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_table(table: ResultTable, out_dir: Path) -> list[Path]:
@@ -42,15 +41,15 @@ def write_table(table: ResultTable, out_dir: Path) -> list[Path]:
         writer = csv.writer(file)
         writer.writerow(header)
         for cells in _cells(table, out_dir):
-            writer.writerow(["" if cell is None else cell for cell in cells])
-            sheet.append(cells)
+            writer.writerow(["" if cell is None else defused(cell) for cell in cells])
+            sheet.append([sheet_cell(cell) for cell in cells])
     workbook.save(paths[1])
     return paths
 
 
 def _cells(table: ResultTable, out_dir: Path) -> Iterator[list[Any]]:
     for row in read_rows(out_dir):
-        yield [_defused(cell_value(column.source, row)) for column in table.columns]
+        yield [cell_value(column.source, row) for column in table.columns]
 
 
 def cell_value(source: str, row: Mapping[str, Any]) -> Any:
@@ -99,9 +98,3 @@ def file_type(row: Mapping[str, Any]) -> str | None:
 def _repeat_value(repeat: Mapping[str, Any], name: str) -> str:
     value = repeat["derived"].get(name, repeat["scores"].get(name))
     return "" if value is None else str(value)
-
-
-def _defused(value: Any) -> Any:
-    if isinstance(value, str) and value.startswith(_FORMULA_STARTS):
-        return "'" + value
-    return value
