@@ -1,0 +1,130 @@
+"""Intersection over union, only where it can matter: within image and class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from beholder.detection.formats import FloatArray, is_degenerate
+
+NEAR = 1e-9
+"""Pairs whose IoU lies this near a threshold are counted: another order of operations could turn them."""
+
+_PAIRS_AT_A_TIME = 1 << 17
+
+
+def pairwise_iou(a: FloatArray, b: FloatArray) -> FloatArray:
+    """Intersection over union of every box in `a` with every box in `b`.
+
+    Args:
+        a: (N, 4) float64, corners x1 y1 x2 y2 in pixels.
+        b: (M, 4), same convention.
+
+    Returns:
+        (N, M) float64 in [0, 1]; 0 for a box without area, and where an area is not finite.
+    Source: Jaccard index; COCO box edges, no +1 pixel.
+    """
+    n, m = len(a), len(b)
+    left, right = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
+    good = ~(is_degenerate(a)[left] | is_degenerate(b)[right])
+    return np.where(good, _iou(b[right], a[left]), 0.0).reshape(n, m)
+
+
+def _iou(gold: FloatArray, predicted: FloatArray) -> FloatArray:
+    """(P,) IoU of paired boxes (P, 4) that have an area.
+
+    inter / ((area_gold + area_predicted) - inter), in float64 and in this order; numpy fuses none of it.
+    """
+    gx1, gy1, gx2, gy2 = gold.T
+    px1, py1, px2, py2 = predicted.T
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        width = np.minimum(gx2, px2) - np.maximum(gx1, px1)
+        height = np.minimum(gy2, py2) - np.maximum(gy1, py1)
+        inter = width * height
+        union = ((gx2 - gx1) * (gy2 - gy1) + (px2 - px1) * (py2 - py1)) - inter
+        iou = inter / union
+        # Negative width times negative height would look like an overlap.
+        return np.where((width > 0) & (height > 0) & (union > 0) & (union < np.inf), iou, 0.0)
+
+
+@dataclass(frozen=True)
+class Edges:
+    """Pairs of one gold and one predicted box of the same image and class that reach a threshold.
+
+    Attributes:
+        gold, predicted: (E,) positions of the boxes.
+        level: (E,) how many of the thresholds, in rising order, the pair reaches; at least 1.
+        thresholds: The thresholds in rising order.
+        near: Per threshold, the pairs within `NEAR` of it.
+    """
+
+    gold: NDArray[np.int64]
+    predicted: NDArray[np.int64]
+    level: NDArray[np.uint8]
+    thresholds: tuple[float, ...]
+    near: tuple[int, ...]
+
+
+class Groups:
+    """Gold boxes sorted by key, so that the partners of any other box are one slice.
+
+    A key stands for an image and a class. Boxes without area have no partners and are left out.
+    """
+
+    def __init__(self, key: NDArray[np.int64], corners: FloatArray) -> None:
+        usable = np.flatnonzero(~is_degenerate(corners))
+        order = usable[np.argsort(key[usable], kind="stable")]
+        self._keys, self._start, self._count = np.unique(key[order], return_index=True, return_counts=True)
+        self._order = order
+        self._corners = corners[order]
+
+    def edges(self, key: NDArray[np.int64], corners: FloatArray, thresholds: Sequence[float]) -> Edges:
+        """The edges to predicted boxes with keys (P,) and corners (P, 4).
+
+        A pair matches a threshold if its IoU, as float64, is at least the threshold. Memory: the edges,
+        and a bounded number of pairs at a time.
+        """
+        rising = tuple(sorted(thresholds))
+        near = np.zeros(len(rising), np.int64)
+        predicted, at = self._with_partners(key, corners)
+        count, start = self._count[at], self._start[at]
+        ends = np.cumsum(count)
+        parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]] = []
+        first = 0
+        while first < len(predicted):
+            done = ends[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, done + _PAIRS_AT_A_TIME, side="right")))
+            n = count[first:last]
+            left = np.repeat(predicted[first:last], n)
+            offset = np.arange(len(left)) - np.repeat(np.cumsum(n) - n, n)
+            right = np.repeat(start[first:last], n) + offset
+            iou = _iou(self._corners[right], corners[left])
+            for k, threshold in enumerate(rising):
+                near[k] += np.count_nonzero(np.abs(iou - threshold) <= NEAR)
+            found = np.flatnonzero(iou >= rising[0])
+            level = np.zeros(len(found), np.uint8)
+            for threshold in rising:
+                level += iou[found] >= threshold
+            parts.append((self._order[right[found]], left[found], level))
+            first = last
+        parts.append((np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8)))
+        return Edges(
+            gold=np.concatenate([part[0] for part in parts]),
+            predicted=np.concatenate([part[1] for part in parts]),
+            level=np.concatenate([part[2] for part in parts]),
+            thresholds=rising,
+            near=tuple(int(n) for n in near),
+        )
+
+    def _with_partners(
+        self, key: NDArray[np.int64], corners: FloatArray
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Predicted boxes with an area and a partner, and the position of their key."""
+        if not len(self._keys):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
+        predicted = np.flatnonzero((self._keys[at] == key) & ~is_degenerate(corners))
+        return predicted, at[predicted]
