@@ -11,7 +11,6 @@ from PIL import Image
 from beholder.evidence.pictures import (
     TooLarge,
     base64_bytes,
-    differs_much,
     fit_request,
     is_flat,
     make_picture,
@@ -105,14 +104,3 @@ def test_flat() -> None:
     assert not is_flat(white)
     assert not is_flat(Image.linear_gradient("L"))
     assert is_flat(Image.new("L", (5, 5), 17))
-
-
-def test_differences() -> None:
-    """A late chart is a difference, a shade at an edge is none."""
-    base = Image.new("RGB", (200, 200), "white")
-    shade, chart = base.copy(), base.copy()
-    shade.paste((240, 240, 240), (0, 0, 200, 2))
-    chart.paste((255, 0, 0), (0, 0, 20, 20))
-    assert not differs_much(encoded(base, "PNG"), encoded(shade, "PNG"))
-    assert differs_much(encoded(base, "PNG"), encoded(chart, "PNG"))
-    assert differs_much(encoded(base, "PNG"), png((10, 10)))

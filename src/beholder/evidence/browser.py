@@ -63,6 +63,12 @@ _FLAGS = (
     "--hide-scrollbars",
     "--blink-settings=imageAnimationPolicy=2",
     "--run-all-compositor-stages-before-draw",
+    # Otherwise a frame may be drawn before its pictures are decoded, and filled in later.
+    "--disable-checker-imaging",
+    "--disable-image-animation-resync",
+    "--disable-new-content-rendering-timeout",
+    "--disable-threaded-animation",
+    "--disable-threaded-scrolling",
     "--enable-unsafe-swiftshader",  # WebGL without a graphics card
     "--block-new-web-contents",
     # Frames share their page's process and so its virtual clock. Each submission has a context of its own.

@@ -33,6 +33,14 @@ class Box:
     height: int
 
 
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A piece of a page as it was captured in natural size."""
+
+    box: Box
+    png: bytes
+
+
 async def capture_box(session: Session, box: Box, *, scale: float = 1.0) -> bytes:
     """PNG of one box, at most `MAX_SLICE_PX` high.
 
@@ -49,13 +57,14 @@ async def capture_box(session: Session, box: Box, *, scale: float = 1.0) -> byte
     return base64.b64decode(answer["data"])
 
 
-async def capture_slices(session: Session, box: Box) -> list[bytes]:
-    """PNGs that, one below the other, are the box: every row once."""
-    slices = []
+async def capture_slices(session: Session, box: Box) -> list[Shot]:
+    """Captures that, one below the other, are the box: every row once."""
+    shots = []
     for top in range(box.y, box.y + box.height, MAX_SLICE_PX):
         height = min(MAX_SLICE_PX, box.y + box.height - top)
-        slices.append(await capture_box(session, Box(box.x, top, box.width, height)))
-    return slices
+        piece = Box(box.x, top, box.width, height)
+        shots.append(Shot(piece, await capture_box(session, piece)))
+    return shots
 
 
 def png_size(data: bytes) -> tuple[int, int]:

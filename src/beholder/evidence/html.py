@@ -16,6 +16,7 @@ from beholder.evidence.capture import (
     THUMB_HEIGHT_PX,
     THUMB_SCALE,
     Box,
+    Shot,
     capture_box,
     capture_slices,
     join_slices,
@@ -23,11 +24,12 @@ from beholder.evidence.capture import (
 )
 from beholder.evidence.cdp import ConnectionLost, ProtocolFailure, Session
 from beholder.evidence.egress import Egress
+from beholder.evidence.gate import Gate
 from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
 from beholder.evidence.layout import Plan
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.page import Page, PageFailed
-from beholder.evidence.pictures import differs_much, encode, is_flat, make_picture, shrink
+from beholder.evidence.pictures import encode, is_flat, make_picture, shrink
 from beholder.evidence.serve import ServedFolder
 from beholder.evidence.sniff import sniff
 from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Picture, Warning_
@@ -79,10 +81,11 @@ async def render_html(
     """
     try:
         async with browser.page(*job.policy.viewport) as (session, frame):
-            page = Page(session, frame, folder, job.policy, network, egress)
+            gate = Gate(network, egress)
+            page = Page(session, frame, folder, job.policy, gate)
             await page.prepare()
             await page.settle()
-            pending = page.pending
+            pending = len(gate.pending)
             async with asyncio.timeout(GRACE_S if page.cut_short else CAPTURE_S):
                 return await page.alive(_capture(session, page, job, pending))
     except TimeoutError:
@@ -91,16 +94,16 @@ async def render_html(
         raise PageFailed(f"the page cannot be captured: {error}", concerns=job.name) from error
 
 
-async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -> Shown:
+async def _capture(session: Session, page: Page, job: Job, pending: int) -> Shown:
     box = await page.stand_still()
     plan = make_plan(box.width, box.height, job.policy.layout, job.limits, job.budget)
     full_size = page.full_size
     look = _look(box, plan)
     before = await look.take(session)
-    pictures = await _pictures(session, box, plan, job, before if look.is_picture else None)
+    pictures, shots = await _pictures(session, box, plan, job, before if look.is_picture else None)
     warnings = list(page.warnings())
-    unsettled = page.cut_short or (f"{len(pending)} requests pending" if pending else "")
-    if not unsettled and await _still_changes(session, page, look, box, before):
+    unsettled = page.cut_short or (f"{pending} requests pending" if pending else "")
+    if not unsettled and await _still_changes(session, page, look, box, before, shots):
         unsettled = "the page still changes after the capture"
     if unsettled:
         warnings.append(Warning_(code="page_not_settled", detail=unsettled, source=job.name))
@@ -111,31 +114,35 @@ async def _capture(session: Session, page: Page, job: Job, pending: list[str]) -
     if full_size[0] > MAX_WIDTH_PX or full_size[1] > MAX_HEIGHT_PX:
         detail = f"{box.width}x{box.height} of {full_size[0]}x{full_size[1]} px are captured"
         warnings.append(Warning_(code="truncated", detail=detail, source=job.name))
-    undecided = not page.network.given or job.policy.degraded == "unscored"
+    undecided = not page.gate.network.given or job.policy.degraded == "unscored"
     return Shown(
         pictures=tuple(pictures),
         facts=page.facts() | {"captured": [box.width, box.height]} | plan_facts(plan),
         warnings=tuple(warnings),
-        blocked_hosts=tuple(sorted(page.outside)) if undecided and page.failed else (),
+        blocked_hosts=tuple(sorted(page.gate.outside)) if undecided and page.gate.failed else (),
     )
 
 
-async def _still_changes(session: Session, page: Page, look: _Look, box: Box, before: bytes) -> bool:
-    """Whether the page looks different after some more page time."""
+async def _still_changes(
+    session: Session, page: Page, look: _Look, box: Box, before: bytes, shots: list[Shot]
+) -> bool:
+    """Whether the page looks different after some more page time.
+
+    Args:
+        before: The look at first.
+        shots: What was captured in natural size.
+    """
     size = page.full_size
     await page.go_on()
     if await page.stand_still() != box or page.full_size != size:
         return True
-    after = await look.take(session)
-    if after == before:
+    if await look.take(session) == before:
         return False
-    if await asyncio.to_thread(differs_much, before, after):
-        return True
-    # Layers that were drawn at another scale in between may differ by a shade. What really goes on changing
-    # does so again.
-    await page.go_on()
-    await page.stand_still()
-    return await look.take(session) != after
+    # Drawn at another scale in between, an edge may come out a shade different. In natural size none does.
+    for shot in shots:
+        if await capture_box(session, shot.box) != shot.png:
+            return True
+    return not shots
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +172,12 @@ def _look(box: Box, plan: Plan) -> _Look:
     return _Look(top, THUMB_SCALE, is_picture=False)
 
 
-async def _pictures(session: Session, box: Box, plan: Plan, job: Job, whole: bytes | None) -> list[Picture]:
+async def _pictures(
+    session: Session, box: Box, plan: Plan, job: Job, whole: bytes | None
+) -> tuple[list[Picture], list[Shot]]:
+    """(the pictures to send, what was captured in natural size for them); `whole` is the first, if it is."""
     pictures: list[Picture] = []
+    shots: list[Shot] = []
     part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
     if whole is not None:
         size = png_size(whole)
@@ -175,14 +186,15 @@ async def _pictures(session: Session, box: Box, plan: Plan, job: Job, whole: byt
             make_picture(whole, "image/png", size, job.name, part=part, parts=parts, transforms=words)
         )
     elif plan.overview is not None:
-        slices = await capture_slices(session, box)
-        data, size, said = await asyncio.to_thread(_whole, slices, plan.overview)
+        shots = await capture_slices(session, box)
+        data, size, said = await asyncio.to_thread(_whole, [shot.png for shot in shots], plan.overview)
         words = (said,) if said else ()
         pictures.append(
             make_picture(data, "image/png", size, job.name, part=part, parts=parts, transforms=words)
         )
     for number, tile in enumerate(plan.tiles, start=1):
         data = await capture_box(session, tile)
+        shots.append(Shot(tile, data))
         pictures.append(
             make_picture(
                 data,
@@ -194,7 +206,7 @@ async def _pictures(session: Session, box: Box, plan: Plan, job: Job, whole: byt
                 transforms=(f"captured at {tile.x},{tile.y}, {tile.width}x{tile.height}",),
             )
         )
-    return pictures
+    return pictures, shots
 
 
 def _whole(slices: list[bytes], scale: float) -> tuple[bytes, tuple[int, int], str]:

@@ -21,10 +21,10 @@ from typing import Any, TypeVar
 from beholder.errors import RenderError
 from beholder.evidence.capture import MAX_HEIGHT_PX, MAX_WIDTH_PX, Box
 from beholder.evidence.cdp import JSON, ProtocolFailure, Session
-from beholder.evidence.egress import GREETING, Egress
-from beholder.evidence.hosts import host_allowed, host_kind, host_of
+from beholder.evidence.egress import GREETING
+from beholder.evidence.gate import MAX_NOTED, Gate
 from beholder.evidence.serve import ORIGIN, ServedFolder
-from beholder.records import EvidencePolicy, NetworkPolicy, Warning_
+from beholder.records import EvidencePolicy, Warning_
 
 _T = TypeVar("_T")
 
@@ -51,7 +51,6 @@ PROBE_S = 1.0
 MAX_SCROLL_STEPS = 64
 MAX_OWN_NAVIGATIONS = 4
 MAX_DIALOGS = 50
-MAX_NOTED = 20
 STILL_AT_MS = 3000
 """Where endless animations are held."""
 
@@ -71,30 +70,25 @@ class Page:
     """A page being loaded.
 
     Attributes:
-        outside: Outside hosts asked for, in the order of asking.
-        failed: Outside URLs that did not arrive, with the cause.
-        blocked: URLs that no flag opens (loopback, private addresses, local files), with the cause.
-        left_for: Where the page tried to go.
+        gate: What decides on its requests and remembers them.
         errors: Messages of its scripts.
+        navigations: How often it went to a page of its own folder, the first time included.
+        cut_short: What it was doing when its time was over; empty if it came to an end.
+        page_time_s: Page time that passed before the capture.
+        full_size: Width and height in CSS px, before any cut.
     """
 
     session: Session
     frame: str
     folder: ServedFolder
     policy: EvidencePolicy
-    network: NetworkPolicy
-    egress: Egress | None = None
-    outside: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    blocked: dict[str, str] = field(default_factory=dict)
-    left_for: list[str] = field(default_factory=list)
+    gate: Gate
     errors: list[str] = field(default_factory=list)
     dialogs: int = 0
     navigations: int = 0
     cut_short: str = ""
     page_time_s: float = 0.0
     full_size: tuple[int, int] = (1, 1)
-    _pending: dict[str, str] = field(default_factory=dict)
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
     _death: str = ""
@@ -120,7 +114,7 @@ class Page:
             ("Page.enable", {}),
             ("Inspector.enable", {}),
             ("Log.enable", {}),
-            ("Fetch.enable", {"patterns": patterns, "handleAuthRequests": self.egress is not None}),
+            ("Fetch.enable", {"patterns": patterns, "handleAuthRequests": self.gate.egress is not None}),
             ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}),
             ("Runtime.enable", {}),
             ("Runtime.addBinding", {"name": self._report}),
@@ -133,15 +127,18 @@ class Page:
             ("Emulation.setLocaleOverride", {"locale": LOCALE}),
             ("Emulation.setEmulatedMedia", {"media": "screen", "features": _MEDIA_FEATURES}),
         ]
-        if self.egress is not None:
+        if self.gate.egress is not None:
             session.on("Fetch.authRequired", self._auth)
             session.on("Network.requestWillBeSent", self._sent)
-            session.on("Network.responseReceived", self._received)
-            session.on("Network.loadingFinished", lambda p: self._ended(p["requestId"], ""))
-            session.on("Network.loadingFailed", lambda p: self._ended(p["requestId"], p["errorText"]))
+            session.on(
+                "Network.responseReceived",
+                lambda p: self.gate.answered(p["requestId"], p["response"]["status"]),
+            )
+            session.on("Network.loadingFinished", lambda p: self.gate.ended(p["requestId"]))
+            session.on("Network.loadingFailed", lambda p: self.gate.ended(p["requestId"], p["errorText"]))
             calls.append(("Network.enable", {}))
         await asyncio.gather(*(session.post(method, **params) for method, params in calls))
-        if self.egress is not None:
+        if self.gate.egress is not None:
             # The proxy's password is asked for once, here. A picture from elsewhere may not ask for one.
             await session.call("Page.navigate", url=GREETING)
         # The clock is virtual, and stands, before the page's first script looks at it.
@@ -286,13 +283,13 @@ class Page:
             return
         if main:
             # Answered with "no content" the page stays as it is; a refusal would replace it.
-            self._note_leaving(url)
+            self.gate.leaving(url)
             await session.call("Fetch.fulfillRequest", requestId=request, responseCode=204)
             return
         if url.startswith(("data:", "blob:", "about:")):
             await session.call("Fetch.continueRequest", requestId=request)
             return
-        if self._may_go(url):
+        if self.gate.may_go(url):
             await session.call("Fetch.continueRequest", requestId=request)
         else:
             await session.call("Fetch.failRequest", requestId=request, errorReason="BlockedByClient")
@@ -301,7 +298,7 @@ class Page:
         if main:
             self.navigations += 1
             if self.navigations > MAX_OWN_NAVIGATIONS:
-                self._note_leaving(url)
+                self.gate.leaving(url)
                 await session.call("Fetch.fulfillRequest", requestId=request, responseCode=204)
                 return
         answer = await asyncio.to_thread(self.folder.answer, url)
@@ -321,30 +318,6 @@ class Page:
             responseHeaders=[{"name": "content-type", "value": answer.media_type}],
             body=base64.b64encode(answer.body).decode(),
         )
-
-    def _may_go(self, url: str) -> bool:
-        """Whether a request leaves this machine; if not, it is noted."""
-        host = host_of(url)
-        if host_kind(host) != "outside" or not url.startswith(("http:", "https:", "ws:", "wss:")):
-            self._note(self.blocked, url, "never reached from a page")
-            return False
-        if host not in self.outside:
-            self.outside.append(host)
-        if url.startswith(("ws:", "wss:")):
-            self._note(self.failed, url, "sockets are closed")
-            return False
-        if self.egress is None or not host_allowed(host, self.network):
-            self._note(self.failed, url, "blocked by the network policy")
-            return False
-        return True
-
-    def _note(self, where: dict[str, str], url: str, why: str) -> None:
-        if len(where) < MAX_NOTED:
-            where.setdefault(url[:300], why)
-
-    def _note_leaving(self, url: str) -> None:
-        if len(self.left_for) < MAX_NOTED:
-            self.left_for.append(url[:300])
 
     def _attached(self, params: JSON) -> None:
         """A worker: its requests are decided here too, before it runs."""
@@ -376,7 +349,7 @@ class Page:
             return
         kind, text = json.loads(params["payload"])
         if kind == "socket":
-            self._may_go(text)
+            self.gate.may_go(text)
 
     def _threw(self, params: JSON) -> None:
         details = params["exceptionDetails"]
@@ -389,15 +362,16 @@ class Page:
         text = params["entry"].get("text", "")
         marker = "Not allowed to load local resource: "
         if text.startswith(marker):
-            self._note(self.blocked, text.removeprefix(marker), "never reached from a page")
+            self.gate.block(text.removeprefix(marker))
 
     async def _auth(self, params: JSON) -> None:
         answer: JSON = {"response": "CancelAuth"}
-        if self.egress is not None and params["authChallenge"].get("source") == "Proxy":
+        egress = self.gate.egress
+        if egress is not None and params["authChallenge"].get("source") == "Proxy":
             answer = {
                 "response": "ProvideCredentials",
-                "username": self.egress.user,
-                "password": self.egress.password,
+                "username": egress.user,
+                "password": egress.password,
             }
         await self.session.call(
             "Fetch.continueWithAuth", requestId=params["requestId"], authChallengeResponse=answer
@@ -406,32 +380,9 @@ class Page:
     def _sent(self, params: JSON) -> None:
         url = params["request"]["url"]
         if not url.startswith(ORIGIN) and url.startswith("http"):
-            self._pending[params["requestId"]] = url
-
-    def _received(self, params: JSON) -> None:
-        url, status = self._pending.get(params["requestId"], ""), params["response"]["status"]
-        if url and status >= 400:
-            self._note_failure(url, f"answered {status}")
-
-    def _ended(self, request: str, error: str) -> None:
-        url = self._pending.pop(request, "")
-        if url and error and host_kind(host_of(url)) == "outside":
-            self._note_failure(url, error)
-
-    def _note_failure(self, url: str, why: str) -> None:
-        """What did not arrive; what the proxy would not dial is not the network's fault."""
-        refused = self.egress.refused.get(host_of(url)) if self.egress is not None else None
-        if refused is not None:
-            self._note(self.blocked, url, refused)
-        else:
-            self._note(self.failed, url, why)
+            self.gate.sent(params["requestId"], url)
 
     # --- afterwards -----------------------------------------------------------------------------
-
-    @property
-    def pending(self) -> list[str]:
-        """Outside URLs still on their way."""
-        return list(self._pending.values())[:MAX_NOTED]
 
     def facts(self) -> dict[str, Any]:
         """What was recorded, for the manifest. Nothing in it depends on the machine's speed."""
@@ -452,34 +403,23 @@ class Page:
                 "cut_short": self.cut_short,
             },
             "served": {_plain(name): digest for name, digest in sorted(self.folder.served.items())},
-            "outside_hosts": sorted(self.outside),
         }
         optional: dict[str, Any] = {
             "missing_files": [_plain(name) for name in sorted(self.folder.missing)[:MAX_NOTED]],
-            "failed": self.failed,
-            "blocked": self.blocked,
-            "pending": self.pending,
-            "left_for": self.left_for,
             "script_errors": self.errors,
             "dialogs": self.dialogs,
         }
-        return facts | {key: value for key, value in optional.items() if value}
+        return facts | self.gate.facts() | {key: value for key, value in optional.items() if value}
 
     def warnings(self) -> Iterator[Warning_]:
         """What a reader of the score should know."""
         name = self.folder.name
-        for code, entries in (("external_resource_failed", self.failed), ("blocked_resource", self.blocked)):
-            if entries:
-                listed = "; ".join(f"{url}: {why}" for url, why in list(entries.items())[:5])
-                more = f"; and {len(entries) - 5} more" if len(entries) > 5 else ""
-                yield Warning_(code=code, detail=listed + more, source=name)
+        yield from self.gate.warnings(name)
         if self.folder.missing:
             missing = _plain(", ".join(sorted(self.folder.missing)[:5]))
             yield Warning_(code="missing_file", detail=missing, source=name)
         if self.errors:
             yield Warning_(code="script_error", detail="; ".join(self.errors[:3]), source=name)
-        if self.left_for:
-            yield Warning_(code="left_page", detail="tried to go to " + self.left_for[0], source=name)
 
 
 _MEDIA_FEATURES = [

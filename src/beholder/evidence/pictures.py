@@ -29,12 +29,6 @@ _FLAT_STEP = 2
 """Difference in a channel, of 255, that still is the same colour."""
 
 
-_SHADE = 24
-"""Difference in brightness, of 255, that a person sees."""
-
-_CHANGED_SHARE = 0.0005
-
-
 class TooLarge(RenderError):
     """The evidence cannot be made to fit the judge's limits."""
 
@@ -108,17 +102,6 @@ def is_flat(image: Image.Image) -> bool:
         if sum(around) < FLAT_SHARE * pixels:
             return False
     return True
-
-
-def differs_much(one: bytes, other: bytes) -> bool:
-    """Whether two PNGs differ by more than a shade in more than `_CHANGED_SHARE` of their pixels."""
-    from PIL import Image, ImageChops
-
-    first, second = (Image.open(io.BytesIO(data), formats=["PNG"]).convert("RGB") for data in (one, other))
-    if first.size != second.size:
-        return True
-    histogram = ImageChops.difference(first, second).convert("L").histogram()
-    return sum(histogram[_SHADE:]) > _CHANGED_SHARE * first.width * first.height
 
 
 def _decode(picture: Picture) -> Image.Image:
