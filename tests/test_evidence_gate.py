@@ -1,0 +1,72 @@
+"""The gate: what may go out, and the record of what wanted to."""
+
+from __future__ import annotations
+
+from beholder.evidence.egress import Egress
+from beholder.evidence.gate import MAX_NOTED, Gate
+from beholder.records import NetworkPolicy
+
+SOME = NetworkPolicy(mode="hosts", hosts=("cdn.example.com",), given=True)
+
+
+def test_what_may_go() -> None:
+    """Listed hosts by http and https may go; sockets, other hosts, and all that is inside may not."""
+    gate = Gate(SOME, Egress(SOME))
+    urls = {
+        "https://cdn.example.com/x": True,
+        "http://cdn.example.com/x": True,
+        "wss://cdn.example.com/x": False,
+        "https://other.example.com/x": False,
+        "http://127.0.0.1/x": False,
+        "file:///etc/passwd": False,
+        "ftp://cdn.example.com/x": False,
+        "http://localhost/x": False,
+    }
+    assert {url: gate.may_go(url) for url in urls} == urls
+    assert gate.facts()["outside_hosts"] == ["cdn.example.com", "other.example.com"]
+    assert set(gate.failed) == {"wss://cdn.example.com/x", "https://other.example.com/x"}
+    assert len(gate.blocked) == 4
+
+
+def test_without_a_way_out() -> None:
+    """Without a proxy nothing goes, and the outside hosts are known all the same."""
+    gate = Gate(NetworkPolicy())
+    assert not gate.may_go("https://cdn.example.com/x")
+    assert gate.outside == {"cdn.example.com"}
+
+
+def test_what_became_of_requests() -> None:
+    """Errors, bad answers and what never came are told apart; what the proxy refused is not a failure."""
+    egress = Egress(SOME)
+    egress.refused["inner.example.com"] = "leads to 10.0.0.1"
+    gate = Gate(SOME, egress)
+    for request, host in (("1", "a"), ("2", "b"), ("3", "c"), ("4", "inner"), ("5", "e")):
+        gate.sent(request, f"http://{host}.example.com/")
+    gate.answered("1", 404)
+    gate.ended("1")
+    gate.answered("2", 200)
+    gate.ended("2")
+    gate.ended("3", "net::ERR_FAILED")
+    gate.ended("4", "net::ERR_TUNNEL_CONNECTION_FAILED")
+    assert gate.failed == {
+        "http://a.example.com/": "answered 404",
+        "http://c.example.com/": "net::ERR_FAILED",
+    }
+    assert gate.blocked == {"http://inner.example.com/": "leads to 10.0.0.1"}
+    assert list(gate.pending.values()) == ["http://e.example.com/"]
+    assert [warning.code for warning in gate.warnings("a.html")] == [
+        "external_resource_failed",
+        "blocked_resource",
+    ]
+
+
+def test_a_page_cannot_fill_the_record() -> None:
+    """A thousand requests leave a bounded record."""
+    gate = Gate(NetworkPolicy())
+    for n in range(1000):
+        gate.may_go(f"http://127.0.0.1/{n}{'x' * 1000}")
+        gate.leaving(f"http://a.example.com/{n}")
+    assert len(gate.blocked) == len(gate.left_for) == MAX_NOTED
+    assert max(map(len, gate.blocked)) == 300
+    (warning, _) = gate.warnings("a.html")
+    assert warning.detail.endswith("and 15 more")
