@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import zipfile
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import openpyxl
@@ -14,7 +16,7 @@ from hypothesis import strategies as st
 
 from beholder.errors import TaskError
 from beholder.records import Task
-from beholder.tasks import RunDirectory, load_tasks
+from beholder.tasks import RunDirectory, load_tasks, read_tasks
 from beholder.tasks.files import identity
 
 
@@ -119,6 +121,249 @@ def test_whole_numbers_are_their_decimal_text() -> None:
 def test_any_text_is_its_own_id(text: str) -> None:
     """No id is trimmed or changed."""
     assert identity(text) == text
+
+
+def book(path: Path, *lines: list[object], top: int = 1) -> Path:
+    """A workbook whose first line of cells stands in row `top`."""
+    workbook = openpyxl.Workbook()
+    for offset, cells in enumerate(lines):
+        for column, value in enumerate(cells, start=1):
+            cell = workbook.active.cell(top + offset, column, value)
+            if isinstance(value, str) and value.startswith("#"):
+                cell.data_type = "e"
+    workbook.save(path)
+    return path
+
+
+def large_book(path: Path, lines: list[list[object]]) -> None:
+    """The same as `book`, written by hand: openpyxl takes ten seconds for a hundred thousand rows."""
+
+    def cell(place: str, value: object) -> str:
+        if isinstance(value, int):
+            return f'<c r="{place}"><v>{value}</v></c>'
+        return f'<c r="{place}" t="inlineStr"><is><t>{value}</t></is></c>'
+
+    rows = "".join(
+        f'<row r="{n}">{"".join(cell(f"{c}{n}", v) for c, v in zip("ABC", cells, strict=True))}</row>'
+        for n, cells in enumerate(lines, start=1)
+    )
+    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    with zipfile.ZipFile(book(path.with_suffix(".small.xlsx"), ["x"])) as small:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as large:
+            for name in small.namelist():
+                sheet = f'<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>'
+                large.writestr(name, sheet if name.endswith("/sheet1.xml") else small.read(name))
+
+
+def problems(file: Path, *placeholders: str, **columns: str) -> list[str]:
+    """What is wrong with a file, in words."""
+    found = read_tasks(file, placeholders=placeholders, columns=columns)
+    return [str(problem) for problem in found.problems]
+
+
+def test_ids_of_a_workbook_are_what_its_user_sees(tmp_path: Path) -> None:
+    """A number 7 is "7" however it is stored; a text cell "007" stays; 7 and 7.0 are one id."""
+    file = book(tmp_path / "t.xlsx", ["task_id"], [7], ["007"], [8.0], ["9.0"])
+    assert [item.id for item in load_tasks(file)] == ["7", "007", "8", "9.0"]
+    twice = book(tmp_path / "u.xlsx", ["task_id"], [7], [None], ["7"])
+    assert problems(twice) == ["row 4: task id '7' was used in row 2 already; ids must differ"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (date(2026, 1, 2), "2026-01-02 is a date or time, no id; format the column as text"),
+        (timedelta(hours=1), "is a date or time"),
+        (True, "true is no id"),
+        (1.5, "1.5 is no id"),
+        (1234567890123456, "more digits than a spreadsheet keeps"),
+        ("#N/A", "no id"),
+    ],
+)
+def test_what_a_spreadsheet_made_of_an_id_is_refused(tmp_path: Path, value: object, message: str) -> None:
+    """A date, a fraction, a rounded number or an error is no id; row, column and fix are named."""
+    (said,) = problems(book(tmp_path / "t.xlsx", ["No.", "x"], ["a", 1], [value, 1]), task_id="No.")
+    assert said.startswith("row 3, column 'No.': ")
+    assert message in said
+
+
+def test_an_empty_cell_or_an_error_is_no_prompt(tmp_path: Path) -> None:
+    """A workbook has no empty texts, so what the prompt needs is missing; as a label it is left out."""
+    file = book(tmp_path / "t.xlsx", ["task_id", "prompt", "level"], ["a", "#N/A", "#REF!"], ["b", None, 2])
+    assert problems(file, "prompt") == [
+        "row 2, column 'prompt': no value, and the prompt needs one",
+        "row 3, column 'prompt': no value, and the prompt needs one",
+    ]
+    assert [dict(item.labels) for item in load_tasks(file)] == [{}, {"level": "2"}]
+
+
+def test_dates_booleans_and_numbers_are_labels_as_a_person_writes_them(tmp_path: Path) -> None:
+    """ISO dates, true and false, whole numbers without a decimal point."""
+    cells = [date(2026, 1, 2), datetime(2026, 1, 2, 10, 30), time(3, 4), True, 3.0, 0.5]  # noqa: DTZ001 - cells have no zone
+    names = ["day", "instant", "time", "flag", "whole", "half"]
+    (item,) = load_tasks(book(tmp_path / "t.xlsx", ["task_id", *names], ["a", *cells]))
+    assert [item.labels[name] for name in names] == [
+        "2026-01-02", "2026-01-02T10:30:00", "03:04:00", "true", "3", "0.5",
+    ]  # fmt: skip
+
+
+def test_rows_are_counted_with_the_blank_ones_before_them(tmp_path: Path) -> None:
+    """Row numbers are those of the spreadsheet; a CSV row that is not on its line tells both."""
+    sheet = book(tmp_path / "t.xlsx", ["task_id"], ["a"], [None], ["a"], top=4)
+    assert problems(sheet) == ["row 7: task id 'a' was used in row 5 already; ids must differ"]
+    table = write(tmp_path / "t.csv", '\n\ntask_id,prompt\n\n"a","two\nlines"\n\na,x\n')
+    assert problems(table, "prompt") == [
+        "row 7 (line 8): task id 'a' was used in row 5 already; ids must differ"
+    ]
+    assert [item.row for item in read_tasks(table, placeholders=["prompt"]).tasks] == [5]
+
+
+def test_every_problem_is_listed_and_the_good_tasks_are_kept(tmp_path: Path) -> None:
+    """One bad line does not hide the next."""
+    lines = ['{"task_id": "a"}', "{", "[1]", '{"task_id": 1.5}', '{"task_id": "a"}', '{"task_id": "b"}']
+    file = write(tmp_path / "t.jsonl", "\n".join(lines))
+    found = read_tasks(file)
+    assert [task.id for task in found.tasks] == ["a", "b"]
+    assert [str(problem).split(":")[0] for problem in found.problems] == [
+        "line 2", "line 3", "row 4, column 'task_id'", "row 5",
+    ]  # fmt: skip
+    many = write(tmp_path / "m.jsonl", '{"task_id": null}\n' * 30)
+    with pytest.raises(TaskError, match="and 10 more"):
+        load_tasks(many)
+    assert len(read_tasks(many).problems) == 30
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.jsonl"])
+@pytest.mark.parametrize(
+    ("encoding", "hint"),
+    [
+        ("cp949", "it looks like CP949 (Korean Windows)"),
+        ("utf-16-le", "UTF-16"),
+        ("latin-1", "not UTF-8;"),
+    ],
+)
+def test_another_encoding_is_refused_with_a_hint(tmp_path: Path, name: str, encoding: str, hint: str) -> None:
+    """Nothing is guessed; the message tells what it looks like and how to save it."""
+    content = "task_id,é\na,b\n" if encoding == "latin-1" else "task_id,문항\na,지도를 그려라\n"
+    (said,) = problems(write(tmp_path / name, content.encode(encoding)))
+    assert hint in said
+    assert "save the file as UTF-8" in said
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("name", ["t.csv", "t.json", "t.jsonl"])
+def test_a_byte_order_mark_is_no_part_of_the_first_heading(tmp_path: Path, name: str, encoding: str) -> None:
+    """UTF-8 with and without it, and UTF-16, which it declares."""
+    content = {
+        "t.csv": "task_id,문항\na,지도\n",
+        "t.json": '[{"task_id": "a", "문항": "지도"}]',
+        "t.jsonl": '{"task_id": "a", "문항": "지도"}\n',
+    }[name]
+    (item,) = load_tasks(write(tmp_path / name, content.encode(encoding)))
+    assert (item.id, item.labels) == ("a", {"문항": "지도"})
+
+
+def test_headings_are_the_same_whichever_way_hangul_is_composed(tmp_path: Path) -> None:
+    """A file from a Mac may spell a heading in parts."""
+    import unicodedata
+
+    file = write(tmp_path / "t.csv", unicodedata.normalize("NFD", "번호,문항\n") + "1,지도\n")
+    (item,) = load_tasks(file, placeholders=["prompt"], columns={"task_id": "번호", "prompt": "문항"})
+    assert (item.id, item.fields) == ("1", {"prompt": "지도"})
+
+
+def test_a_mapped_column_wins_over_one_that_has_its_name(tmp_path: Path) -> None:
+    """The user said which; one column may serve twice; a label may be renamed; a wrong name is told."""
+    file = write(tmp_path / "t.csv", "task_id,번호,prompt,문항,수준\nx,1,english,한국어,2\n")
+    columns = {"task_id": "번호", "prompt": "문항", "level": "수준", "again": "수준"}
+    (item,) = load_tasks(file, placeholders=["prompt"], columns=columns)
+    assert (item.id, item.fields, item.labels) == ("1", {"prompt": "한국어"}, {"level": "2", "again": "2"})
+    (said,) = problems(file, level="등급")
+    assert "--columns level=등급: no such column" in said
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('task_id,x\na,"open\nb,c\n', "row 2: unexpected end of data: a quotation mark is not closed"),
+        ('task_id,x\na,"b"c\n', "row 2: "),
+        ("task_id,x\na,b,c\n", "row 2: 3 cells under 2 column names"),
+        ("task_id,x,x\na,b,c\n", "row 1: two columns are named 'x'"),
+        ("id,x\na,b\n", "--columns task_id=THEIR_NAME"),
+        ("task_id,x\n", "no tasks"),
+    ],
+)
+def test_a_broken_table_is_refused_where_it_is_broken(tmp_path: Path, content: str, message: str) -> None:
+    """Row and fix, for each way in which a table breaks."""
+    (said,) = problems(write(tmp_path / "t.csv", content))
+    assert message in said
+
+
+def test_the_separator_is_the_headings_or_the_declared_one(tmp_path: Path) -> None:
+    """Comma, semicolon or tab; a first line `sep=|` as Excel writes it; blank lines before do not matter."""
+    for name, content in {
+        "a": "task_id,x\na,1\n", "b": "\r\n\r\ntask_id;x\r\na;1\r\n", "c": "task_id\tx\ra\t1\r",
+        "d": "sep=|\ntask_id|x\na|1\n",
+    }.items():  # fmt: skip
+        (item,) = load_tasks(write(tmp_path / f"{name}.csv", content))
+        assert (item.id, item.labels) == ("a", {"x": "1"})
+
+
+def test_the_first_sheet_that_is_shown_is_read(tmp_path: Path) -> None:
+    """A hidden sheet before it is not what the user means."""
+    workbook = openpyxl.Workbook()
+    workbook.active.sheet_state = "hidden"
+    workbook.create_sheet("tasks").append(["task_id"])
+    workbook["tasks"].append(["a"])
+    workbook.save(tmp_path / "t.xlsx")
+    assert [item.id for item in load_tasks(tmp_path / "t.xlsx")] == ["a"]
+
+
+def test_a_cell_in_the_last_corner_is_told_and_not_allocated(tmp_path: Path) -> None:
+    """A forgotten cell far outside would take hundreds of gigabytes."""
+    workbook = openpyxl.Workbook()
+    workbook.active["A1"], workbook.active["A2"], workbook.active["XFD1048576"] = "task_id", "a", "x"
+    workbook.save(tmp_path / "t.xlsx")
+    assert "cell XFD1048576" in problems(tmp_path / "t.xlsx")[0]
+
+
+def test_a_file_that_is_no_workbook_is_told(tmp_path: Path) -> None:
+    """Text, an archive of something else, a cut file."""
+    good = book(tmp_path / "good.xlsx", ["task_id"], ["a"]).read_bytes()
+    empty_zip = b"PK\x05\x06" + bytes(18)
+    for number, content in enumerate([b"task_id\na\n", b"", empty_zip, good[: len(good) // 2]]):
+        assert "not a readable workbook" in problems(write(tmp_path / f"{number}.xlsx", content))[0]
+    assert "No such file" in problems(tmp_path / "none.xlsx")[0]
+
+
+def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
+    """CSV and XLSX with headings of their own; twenty seconds are for slow machines, it takes three."""
+    import time as clock
+
+    count = 100_000
+    lines = [["번호", "문항", "수준"], *([n, f"지도 {n}", n % 4] for n in range(count))]
+    write(tmp_path / "t.csv", "\ufeff" + "".join(",".join(map(str, cells)) + "\r\n" for cells in lines))
+    large_book(tmp_path / "t.xlsx", lines)
+    loaded = []
+    for suffix in ("csv", "xlsx"):
+        started = clock.process_time()
+        columns = {"task_id": "번호", "prompt": "문항", "level": "수준"}
+        loaded.append(load_tasks(tmp_path / f"t.{suffix}", placeholders=["prompt"], columns=columns))
+        assert clock.process_time() - started < 20
+    assert loaded[0] == loaded[1]
+    assert (len(loaded[0]), loaded[0][-1].id, loaded[0][-1].row) == (count, "99999", count + 1)
+
+
+@pytest.mark.parametrize("task_id", ["a/b", "../up", "CON", "한글 이름", "a:b?", ".hidden", "%41", "x" * 200])
+def test_an_id_that_is_no_file_name_finds_its_submission(tmp_path: Path, task_id: str) -> None:
+    """Percent-encoded, as a file or a folder; an id that is a name as it stands needs no encoding."""
+    from urllib.parse import quote
+
+    file = write(tmp_path / "t.jsonl", json.dumps({"task_id": task_id}))
+    (item,) = load_tasks(file)
+    write(tmp_path / "run" / (quote(task_id, safe="") + ".png")[:255], b"png")
+    (artifact,) = RunDirectory(tmp_path / "run", "m").open(item).artifacts
+    assert artifact.problem is None
 
 
 def test_both_layouts_are_read_and_pinned_by_digest(tmp_path: Path) -> None:

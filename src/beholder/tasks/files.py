@@ -1,7 +1,10 @@
 """Task files (`.jsonl .json .csv .xlsx`) -> `Task`. Text is passed on unchanged.
 
 An id is text. A whole number is its decimal text: 7, and the 7.0 that a spreadsheet stores, are "7", while
-"007" stays "007". A fraction, a boolean or nothing at all is no id.
+"007" stays "007". A fraction, a boolean, a date or nothing at all is no id.
+
+A row is counted as a spreadsheet counts it, blank rows included; where a cell of a CSV file holds line ends,
+messages tell the line as well.
 """
 
 from __future__ import annotations
@@ -9,17 +12,72 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
 from beholder.errors import TaskError
 from beholder.records import Task
+from beholder.tasks.sheets import read_sheet
 
 ID_COLUMN = "task_id"
+SHOWN_PROBLEMS = 20
+EXACT_DIGITS = 15
+"""Digits of a number that a spreadsheet keeps; a longer id was changed when it was typed."""
 
-_Row = tuple[int, Mapping[str, Any]]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileProblem:
+    """Something wrong with a task file.
+
+    Attributes:
+        message: What is wrong, and what to do.
+        row: 1-based row; None where the file has no rows yet.
+        line: 1-based line of the file where the row begins.
+        column: As the file names it.
+        slug: `tasks`, `no_tasks` or `missing_column`.
+    """
+
+    message: str
+    row: int | None = None
+    line: int | None = None
+    column: str | None = None
+    slug: str = "tasks"
+
+    def __str__(self) -> str:
+        place = []
+        if self.row is not None:
+            line = f" (line {self.line})" if self.line not in {None, self.row} else ""
+            place.append(f"row {self.row}{line}")
+        elif self.line is not None:
+            place.append(f"line {self.line}")
+        if self.column is not None:
+            place.append(f"column {self.column!r}")
+        return f"{', '.join(place)}: {self.message}" if place else self.message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFile:
+    """A task file, read: the tasks that are good, and everything that is not."""
+
+    tasks: tuple[Task, ...]
+    problems: tuple[FileProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A row's cells by the file's own column names; None for a cell without content."""
+
+    number: int
+    line: int | None
+    cells: Mapping[str, Any]
+
+
+_Found = _Row | FileProblem
 
 
 def load_tasks(
@@ -33,109 +91,154 @@ def load_tasks(
 
     Args:
         path: The file; its suffix tells the format.
-        placeholders: Columns that the prompt needs; each row must have them (an empty text is a text).
+        placeholders: Columns that the prompt needs; each row must have them (an empty text is a text, but
+            an empty cell of a workbook is none).
         group_by: Columns that are labels although the prompt uses them.
-        columns: Our name -> the file's name, where they differ (`{"task_id": "No."}`).
+        columns: Our name -> the file's name, where they differ (`{"task_id": "No."}`). A column of the
+            file that has our name already is then left out.
 
     Raises:
         TaskError: Everything that is wrong with the file, by row and column, with what to do.
     """
+    found = read_tasks(path, placeholders=placeholders, group_by=group_by, columns=columns)
+    if not found.problems:
+        return list(found.tasks)
+    slugs = {problem.slug for problem in found.problems}
+    slug = slugs.pop() if len(slugs) == 1 else None
+    if len(found.problems) == 1:
+        raise TaskError(f"{path}: {found.problems[0]}", slug=slug, concerns=str(path))
+    shown = "".join(f"\n  - {problem}" for problem in found.problems[:SHOWN_PROBLEMS])
+    more = len(found.problems) - SHOWN_PROBLEMS
+    rest = f"\n  … and {more} more (validate-run lists all)" if more > 0 else ""
+    raise TaskError(f"{path}:{shown}{rest}", slug=slug, concerns=str(path))
+
+
+def read_tasks(
+    path: str | Path,
+    *,
+    placeholders: Sequence[str] = (),
+    group_by: Sequence[str] = (),
+    columns: Mapping[str, str] | None = None,
+) -> TaskFile:
+    """Tasks and problems of a file; see `load_tasks`. Nothing about the file's content raises."""
     file = Path(path)
     readers = {".jsonl": _jsonl_rows, ".json": _json_rows, ".csv": _csv_rows, ".xlsx": _xlsx_rows}
     reader = readers.get(file.suffix.lower())
     if reader is None:
-        raise TaskError(
-            f"{file}: tasks are read from .jsonl, .json, .csv and .xlsx files", concerns=str(file)
-        )
+        return _unreadable("tasks are read from .jsonl, .json, .csv and .xlsx files")
     try:
-        rows = list(reader(file))
+        found = list(reader(file))
     except OSError as error:
-        raise TaskError(f"{file}: {error.strerror or 'cannot be read'}", concerns=str(file)) from None
+        return _unreadable(error.strerror or "cannot be read")
+    rows = [item for item in found if isinstance(item, _Row)]
+    problems = [item for item in found if isinstance(item, FileProblem)]
     if not rows:
-        raise TaskError(f"{file}: no tasks in it", slug="no_tasks", concerns=str(file))
-    return _tasks(file, rows, placeholders, group_by, columns or {})
+        return (
+            _unreadable("no tasks in it", "no_tasks")
+            if not problems
+            else TaskFile(tasks=(), problems=tuple(problems))
+        )
+    mapping = {ours: unicodedata.normalize("NFC", theirs) for ours, theirs in (columns or {}).items()}
+    return _tasks(rows, problems, placeholders, group_by, mapping)
+
+
+def _unreadable(message: str, slug: str = "tasks") -> TaskFile:
+    return TaskFile(tasks=(), problems=(FileProblem(message=message, slug=slug),))
 
 
 def _tasks(
-    file: Path,
     rows: Sequence[_Row],
+    problems: list[FileProblem],
     placeholders: Sequence[str],
     group_by: Sequence[str],
     columns: Mapping[str, str],
-) -> list[Task]:
+) -> TaskFile:
     needed = [ID_COLUMN, *(name for name in placeholders if name != ID_COLUMN)]
-    present = {name for _, row in rows for name in row}
-    absent = [name for name in needed if columns.get(name, name) not in present]
+    present = {name for row in rows for name in row.cells}
+    absent = _missing_columns(needed, present, columns)
     if absent:
-        raise _missing_columns(file, absent, present, columns)
-    theirs = {columns.get(name, name): name for name in (*needed, *group_by)}
-    problems: list[str] = []
+        return TaskFile(tasks=(), problems=(*problems, *absent))
+    hidden = {*columns, *columns.values()}
     first_row: dict[str, int] = {}
     tasks = []
-    for number, raw in rows:
-        row = {theirs.get(name, name): value for name, value in raw.items()}
+    for row in rows:
+        cells = {ours: row.cells.get(theirs) for ours, theirs in columns.items()}
+        cells |= {name: value for name, value in row.cells.items() if name not in hidden}
         try:
-            task_id = identity(row.get(ID_COLUMN))
+            task_id = identity(cells.get(ID_COLUMN))
         except ValueError as error:
-            problems.append(f"row {number}, column {columns.get(ID_COLUMN, ID_COLUMN)!r}: {error}")
+            problems.append(_problem(row, str(error), columns.get(ID_COLUMN, ID_COLUMN)))
             continue
         if task_id in first_row:
-            problems.append(
-                f"row {number}: task id {task_id!r} was used in row {first_row[task_id]} already; "
-                "ids must differ"
-            )
+            message = f"task id {task_id!r} was used in row {first_row[task_id]} already; ids must differ"
+            problems.append(_problem(row, message))
             continue
-        first_row[task_id] = number
-        empty = [name for name in needed[1:] if row.get(name) is None]
+        first_row[task_id] = row.number
         problems += [
-            f"row {number}, column {columns.get(name, name)!r}: no value, and the prompt needs one"
-            for name in empty
+            _problem(row, "no value, and the prompt needs one", columns.get(name, name))
+            for name in needed[1:]
+            if cells.get(name) is None
         ]
         labels = {
             name: text(value)
-            for name, value in row.items()
+            for name, value in cells.items()
             if value is not None and name != ID_COLUMN and (name not in needed or name in group_by)
         }
-        fields = {name: text(row.get(name)) for name in needed[1:]}
-        tasks.append(Task(id=task_id, fields=fields, labels=labels, row=number))
-    if problems:
-        shown = problems[:20]
-        rest = f"\n  … and {len(problems) - 20} more" if len(problems) > 20 else ""
-        raise TaskError(f"{file}:" + "".join(f"\n  - {item}" for item in shown) + rest, concerns=str(file))
-    return tasks
+        fields = {name: text(cells.get(name)) for name in needed[1:]}
+        tasks.append(Task(id=task_id, fields=fields, labels=labels, row=row.number))
+    return TaskFile(tasks=tuple(tasks), problems=tuple(problems))
+
+
+def _problem(row: _Row, message: str, column: str | None = None) -> FileProblem:
+    return FileProblem(message=message, row=row.number, line=row.line, column=column)
 
 
 def _missing_columns(
-    file: Path, absent: Sequence[str], present: Iterable[str], columns: Mapping[str, str]
-) -> TaskError:
-    asked = ", ".join(repr(columns.get(name, name)) for name in absent)
+    needed: Sequence[str], present: Iterable[str], columns: Mapping[str, str]
+) -> list[FileProblem]:
     has = ", ".join(repr(name) for name in sorted(present))
-    example = ",".join(f"{name}=THEIR_NAME" for name in absent)
-    return TaskError(
-        f"{file}: no column {asked}; it has {has}. If they are named otherwise, say --columns {example}",
-        slug="missing_column",
-        concerns=str(file),
-    )
+    found = []
+    absent = [name for name in needed if columns.get(name, name) not in present]
+    if absent:
+        asked = ", ".join(repr(columns.get(name, name)) for name in absent)
+        example = ",".join(f"{name}=THEIR_NAME" for name in absent)
+        message = f"no column {asked}; it has {has}. If they are named otherwise, say --columns {example}"
+        found.append(FileProblem(message=message, slug="missing_column"))
+    wrong = [f"{o}={t}" for o, t in columns.items() if t not in present and o not in absent]
+    if wrong:
+        message = f"--columns {','.join(wrong)}: no such column; it has {has}"
+        found.append(FileProblem(message=message, slug="missing_column"))
+    return found
 
 
 def identity(value: Any) -> str:
     """The id that a cell holds.
 
     Raises:
-        ValueError: It holds none; the message says what it holds.
+        ValueError: It holds none; the message says what it holds and what to do.
     """
-    if isinstance(value, bool):
-        value = str(value).lower()
-        raise ValueError(f"{value} is no id; use text or a whole number")  # noqa: TRY004 - a cell's content
-    if isinstance(value, float) and not value.is_integer():
-        raise ValueError(f"{value} is no id; use text or a whole number")
-    if isinstance(value, int | float):
-        return str(int(value))
-    if not isinstance(value, str) or not value.strip():
+    if value is None or (isinstance(value, str) and not value.strip()):
         raise ValueError("no id; every task needs one")
-    if "\x00" in value or len(value.encode("utf-8", "replace")) > 1000:
-        raise ValueError("an id is at most 1,000 bytes long and holds no NUL")
-    return value
+    if isinstance(value, str):
+        if "\x00" in value or len(value.encode("utf-8", "replace")) > 1000:
+            raise ValueError("an id is at most 1,000 bytes long and holds no NUL")
+        return value
+    if isinstance(value, datetime | date | time | timedelta):
+        shown = text(value)
+        raise ValueError(  # noqa: TRY004 - a cell's content
+            f"{shown} is a date or time, no id; format the column as text and type it again"
+        )
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{text(value)} is no id; use text or a whole number")  # noqa: TRY004 - a cell's content
+    if isinstance(value, float):
+        if not value.is_integer():
+            raise ValueError(f"{value} is no id; use text or a whole number")
+        if abs(value) >= 10**EXACT_DIGITS:
+            raise ValueError(
+                f"{value:.0f} has more digits than a spreadsheet keeps; format the column as text and type "
+                "it again"
+            )
+    return str(int(value))
 
 
 def text(value: Any) -> str:
@@ -146,7 +249,7 @@ def text(value: Any) -> str:
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 10**EXACT_DIGITS:
         return str(int(value))
     if isinstance(value, datetime) and value.time() == time():
         return value.date().isoformat()
@@ -157,86 +260,139 @@ def text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _decoded(file: Path) -> str:
+# --- formats --------------------------------------------------------------------------------------
+
+
+def _decoded(file: Path) -> str | FileProblem:
+    """The file's text; nothing is guessed, but a guess may help in the message."""
     data = file.read_bytes()
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16")  # the byte order mark declares it, so nothing is guessed
+    utf16 = data.startswith((b"\xff\xfe", b"\xfe\xff"))  # the byte order mark declares it
     try:
-        return data.decode("utf-8-sig")
+        content = data.decode("utf-16" if utf16 else "utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise TaskError(
-            f"{file}, line {line}: not UTF-8; save the file as UTF-8", concerns=str(file)
-        ) from None
+        return FileProblem(message=f"not UTF-8{_encoding_hint(data)}; {_SAVE_AS}", line=line)
+    if "\0" in content[:4000]:
+        return FileProblem(message=f"holds NUL characters, as UTF-16 read as UTF-8 does; {_SAVE_AS}")
+    return content
 
 
-def _jsonl_rows(file: Path) -> Iterator[_Row]:
-    for number, line in enumerate(_decoded(file).split("\n"), start=1):
+_SAVE_AS = 'save the file as UTF-8 (in Excel: "CSV UTF-8")'
+
+
+def _encoding_hint(data: bytes) -> str:
+    if b"\0" in data[:4000]:
+        return ", it looks like UTF-16 without its byte order mark"
+    try:
+        korean = data.decode("cp949")
+    except UnicodeDecodeError:
+        return ""
+    return ", it looks like CP949 (Korean Windows)" if re.search("[가-힣]{2}", korean) else ""
+
+
+def _jsonl_rows(file: Path) -> Iterator[_Found]:
+    content = _decoded(file)
+    if isinstance(content, FileProblem):
+        yield content
+        return
+    for number, line in enumerate(content.split("\n"), start=1):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-        except ValueError as error:
-            raise TaskError(f"{file}, line {number}: not JSON: {error}", concerns=str(file)) from None
-        yield number, _object(file, f"line {number}", row)
+        except (ValueError, RecursionError) as error:
+            yield FileProblem(message=f"not JSON: {error}", line=number)
+            continue
+        if isinstance(row, dict):
+            yield _Row(number, number, row)
+        else:
+            yield FileProblem(message=_NO_OBJECT, line=number)
 
 
-def _json_rows(file: Path) -> Iterator[_Row]:
+_NO_OBJECT = "a task is an object, such as {'task_id': …}"
+
+
+def _json_rows(file: Path) -> Iterator[_Found]:
+    content = _decoded(file)
+    if isinstance(content, FileProblem):
+        yield content
+        return
     try:
-        data = json.loads(_decoded(file))
-    except ValueError as error:
-        raise TaskError(f"{file}: not JSON: {error}", concerns=str(file)) from None
+        data = json.loads(content)
+    except json.JSONDecodeError as error:
+        yield FileProblem(message=f"not JSON: {error.msg} (column {error.colno})", line=error.lineno)
+        return
+    except (ValueError, RecursionError) as error:  # a number of too many digits, or too deep
+        yield FileProblem(message=f"not JSON: {error}")
+        return
     if isinstance(data, dict) and isinstance(data.get("tasks"), list):
         data = data["tasks"]
     if not isinstance(data, list):
-        raise TaskError(f"{file}: expected a list of tasks, or an object with a list 'tasks'")
+        yield FileProblem(message="expected a list of tasks, or an object with a list 'tasks'")
+        return
     for number, row in enumerate(data, start=1):
-        yield number, _object(file, f"task {number}", row)
+        if isinstance(row, dict):
+            yield _Row(number, None, row)
+        else:
+            yield FileProblem(message=_NO_OBJECT, row=number)
 
 
-def _object(file: Path, where: str, row: Any) -> Mapping[str, Any]:
-    if not isinstance(row, dict):
-        raise TaskError(f"{file}, {where}: a task is an object, such as {{'task_id': …}}", concerns=str(file))
-    return row
-
-
-def _csv_rows(file: Path) -> Iterator[_Row]:
+def _csv_rows(file: Path) -> Iterator[_Found]:
     content = _decoded(file)
-    separator = max(",;\t", key=content.split("\n", 1)[0].count)
+    if isinstance(content, FileProblem):
+        yield content
+        return
+    first = next((line for line in re.split(r"[\r\n]+", content, maxsplit=50) if line.strip()), "")
+    declared = re.fullmatch(r"sep=(.)", first.strip(), re.IGNORECASE)  # a line that Excel understands
+    separator = declared[1] if declared else max(",;\t", key=first.count)
     # Prompts may be longer than the csv module's default of 128 KiB a field.
     csv.field_size_limit(2**27)
     reader = csv.reader(io.StringIO(content, newline=""), delimiter=separator, strict=True)
+    begins = 1
+    number = 0
+
+    def lines() -> Iterator[tuple[int, int, Sequence[str]]]:
+        nonlocal begins, number
+        for number, cells in enumerate(reader, start=1):
+            if not (declared and number == 1):
+                yield number, begins, cells
+            begins = reader.line_num + 1
+
     try:
-        yield from _table_rows(file, ((reader.line_num, cells) for cells in reader))
+        yield from _table_rows(lines())
     except csv.Error as error:
-        raise TaskError(f"{file}, line {reader.line_num}: {error}", concerns=str(file)) from None
+        message = f"{error}: a quotation mark is not closed, or one inside a cell is not doubled"
+        yield FileProblem(message=message, row=number + 1, line=begins)
 
 
-def _xlsx_rows(file: Path) -> Iterator[_Row]:
-    from python_calamine import CalamineError, CalamineWorkbook
-
+def _xlsx_rows(file: Path) -> Iterator[_Found]:
     try:
-        workbook = CalamineWorkbook.from_path(str(file))
-        sheet = workbook.get_sheet_by_index(0)
-        cells = sheet.to_python(skip_empty_area=False)
-    except (CalamineError, ValueError) as error:
-        raise TaskError(f"{file}: not a readable workbook: {error}", concerns=str(file)) from None
-    yield from _table_rows(file, enumerate(cells, start=1))
+        lines = read_sheet(file)
+    except ValueError as error:
+        yield FileProblem(message=str(error))
+        return
+    yield from _table_rows((number, number, cells) for number, cells in enumerate(lines, start=1))
 
 
-def _table_rows(file: Path, lines: Iterable[tuple[int, Sequence[Any]]]) -> Iterator[_Row]:
+def _table_rows(lines: Iterable[tuple[int, int, Sequence[Any]]]) -> Iterator[_Found]:
     """Rows of a table whose first line that is not blank has the column names."""
     header: list[str] | None = None
-    for number, cells in lines:
+    for number, line, cells in lines:
         if not any(text(cell).strip() for cell in cells):
             continue
         if header is None:
-            header = [text(cell).strip() for cell in cells]
+            header = [unicodedata.normalize("NFC", text(cell).strip()) for cell in cells]
             twice = {name for name in header if name and header.count(name) > 1}
             if twice:
-                raise TaskError(f"{file}, row {number}: two columns are named {min(twice)!r}")
+                message = f"two columns are named {min(twice)!r}; rename one"
+                yield FileProblem(message=message, row=number, line=line)
+                return
             continue
         if len(cells) > len(header) and any(text(cell).strip() for cell in cells[len(header) :]):
-            raise TaskError(f"{file}, row {number}: {len(cells)} cells under {len(header)} column names")
-        # calamine gives '' for a cell without content, csv cannot tell the two apart: an empty text
-        yield number, {name: cell for name, cell in zip(header, cells, strict=False) if name}
+            message = (
+                f"{len(cells)} cells under {len(header)} column names; a cell that holds the separator needs "
+                "quotation marks"
+            )
+            yield FileProblem(message=message, row=number, line=line)
+            continue
+        yield _Row(number, line, {name: cell for name, cell in zip(header, cells, strict=False) if name})
