@@ -166,7 +166,7 @@ def test_no_cut_changes_a_score(
 
 
 @given(VERDICTS, WORDS, st.sampled_from(sorted(WRAPPINGS)), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_no_lost_mark_changes_a_score(
     scores: dict[str, Value], words: str, wrapping: str, data: st.DataObject
 ) -> None:
@@ -177,6 +177,26 @@ def test_no_lost_mark_changes_a_score(
         if text[at] not in "0123456789０１２３４５６７８９.-":
             outcome = judged(text[:at] + text[at + 1 :])
             assert isinstance(outcome, str) or outcome.scores == scores, (text, at)
+
+
+MARKS = [
+    *"{}[]\":,'\\#<>/*|;=-%() \n\t“”：，",
+    *("//", "/*", "*/", "<think>", "```", "...", "null", '"x": ', "},"),
+]
+
+
+@given(VERDICTS, WORDS, st.sampled_from(sorted(WRAPPINGS)), st.data())
+@settings(max_examples=80, deadline=None)
+def test_no_stray_mark_changes_a_score(
+    scores: dict[str, Value], words: str, wrapping: str, data: st.DataObject
+) -> None:
+    """A reply with any one mark too many, wherever it stands, gives its own scores or none."""
+    text = WRAPPINGS[wrapping](scores, words)
+    for _ in range(20):
+        at = data.draw(st.integers(0, len(text)))
+        spoiled = text[:at] + data.draw(st.sampled_from(MARKS)) + text[at:]
+        outcome = judged(spoiled)
+        assert isinstance(outcome, str) or outcome.scores == scores, spoiled
 
 
 @given(VERDICTS, VERDICTS, st.sampled_from(sorted(WRAPPINGS)), st.sampled_from(sorted(WRAPPINGS)))
@@ -191,10 +211,11 @@ def test_two_verdicts_that_differ_are_never_one(
 
 @given(
     st.lists(st.integers(0, 1), min_size=3, max_size=3),
-    st.permutations(range(4)),
+    st.permutations(range(3)),
     st.sampled_from(["- ", "", "**"]),
+    st.booleans(),
 )
-def test_lines_in_any_order_are_read_alike(bits: list[int], order: list[int], mark: str) -> None:
+def test_lines_in_any_order_are_read_alike(bits: list[int], order: list[int], mark: str, first: bool) -> None:
     """`KEY: value` lines come back as they were, in any order and with common marks."""
     keys = [criterion.key for criterion in STEPS]
     lines = [f"{mark}{key}: {bit}" for key, bit in zip(keys, bits, strict=True)] + [
@@ -353,7 +374,7 @@ UNITS = [
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_long_hostile_reply_takes_no_longer_than_an_honest_one(unit: str) -> None:
     """Any piece repeated, alone or beside and within a verdict, is read in well under a second."""
-    hostile = unit * (300_000 // len(unit))
+    hostile = unit * (150_000 // len(unit))
     for form, criteria, honest in (("json", RUBRIC, GOOD), ("lines", STEPS, LINES)):
         for text in (
             hostile,
@@ -369,7 +390,7 @@ def test_a_long_hostile_reply_takes_no_longer_than_an_honest_one(unit: str) -> N
 def test_twice_the_text_takes_no_more_than_about_twice_the_time() -> None:
     """Time grows with the length, not with its square: doubling the worst pieces doubles it."""
     for unit in ('{"a":', '{"', "</think>", "RESULT: 1\n", "<"):
-        short, long = (_seconds(unit * (size // len(unit))) for size in (200_000, 800_000))
+        short, long = (_seconds(unit * (size // len(unit))) for size in (100_000, 400_000))
         assert long < 12 * short + 0.05, unit
 
 
@@ -379,7 +400,7 @@ def _seconds(text: str) -> float:
         judged(text, STEPS, form="lines")
         return time.process_time() - start
 
-    return min(once() for _ in range(3))
+    return min(once() for _ in range(2))
 
 
 def test_a_long_explanation_is_no_obstacle() -> None:

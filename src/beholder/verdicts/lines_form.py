@@ -4,9 +4,11 @@
 | --- | --- |
 | `KEY: 1`, `- **key**: <1>`, `3. KEY： １`, `KEY = 1.` | the value of KEY, without marks |
 | `KEY: 1 - the steps agree` | the value, if no other number or change of mind follows |
+| `KEY: 1, OTHER: 0` and nothing else on the line | the values |
 | `KEY:` and a bare value on the next line | the value |
 | `KEY: <0 or 1>` | the answer format's blank: nothing |
 | `KEY: It gets 12 …` beside a value given elsewhere | words about KEY, not a value |
+| `KEY: 1` within the words, where other keys had their values before | `ambiguous`: it may be quoted |
 | `KEY: 0 → 1`, `KEY: 1/2 = 0.5`, a second, other value | a contradiction: `ambiguous` |
 | `PARTIAL_KEY: 1` | another key: a claim, never KEY |
 
@@ -21,7 +23,8 @@ from itertools import islice
 from typing import NoReturn
 
 from beholder.records import Criterion, Value, Verdict
-from beholder.verdicts.json_form import Candidate, decide, find_candidates, prose_of
+from beholder.verdicts.candidates import Candidate, find_candidates
+from beholder.verdicts.json_form import decide, prose_of
 from beholder.verdicts.keys import BLANKS, fold_key
 from beholder.verdicts.replies import Question, accept, reject, reject_wordless
 from beholder.verdicts.scan import scan_reply
@@ -73,6 +76,17 @@ class _Notes:
     echo: bool = False
     exhausted: bool = False
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What a reply is flagged with even if it cannot be used."""
+        return ("template_echo",) if self.echo else ()
+
+    @property
+    def answered_first(self) -> bool:
+        """Whether some criterion got its value before the judge's words began."""
+        mentions = [mention for several in self.mentions.values() for mention in several]
+        return any(mention.reading.value is not None and not mention.explaining for mention in mentions)
+
 
 def parse_lines_reply(question: Question) -> Verdict:
     """Read a reply in lines form; a JSON object with the agreed keys and values is taken as well.
@@ -88,20 +102,20 @@ def parse_lines_reply(question: Question) -> Verdict:
         return replace(verdict, flags=flags, repairs=(*verdict.repairs, "json_for_lines"))
 
     text, thought, open_thought = _without_thoughts(question)
-    notes = _gather(text, question)
-    flags = ("template_echo",) if notes.echo else ()
+    separate = _one_per_line(text, question)
+    notes = _gather(separate, question)
+    flags = notes.flags
     if notes.exhausted or scan.exhausted:
         reject(question, "invalid_json", "the reply holds too much to be one verdict", flags=flags)
     if not notes.mentions:
         if open_thought:
             reject(question, "truncated", "the reply ends while the judge was thinking", flags=flags)
         reject_wordless(question, text, otherwise="missing_key", flags=flags)
-    chosen = {
-        criterion.key: _settle(question, criterion, notes.mentions.get(criterion.key, []), text, flags)
-        for criterion in question.criteria
-    }
+    chosen = {criterion.key: _settle(question, criterion, notes, text) for criterion in question.criteria}
     _check_objects(question, chosen, candidates, flags)
     repairs = ["thinking_removed"] if thought else []
+    if separate != text:
+        repairs.append("one_line")
     for mention in chosen.values():
         repairs.extend((*mention.repairs, *mention.reading.repairs))
     return accept(
@@ -150,6 +164,17 @@ def _without_thoughts(question: Question) -> tuple[str, bool, bool]:
             return "\n".join(kept), True, True
         pos = searched = end
     return "", True, True
+
+
+def _one_per_line(text: str, question: Question) -> str:
+    """The text with lines that hold nothing but several `KEY: value` pairs taken apart."""
+    names = "|".join(re.escape(key) for key in question.keys.exact)
+    pair = rf"(?:{names})[ \t]*+[:：][ \t]*+[^\s,;|，；:：]++"
+    line = re.compile(
+        rf"^[ \t]*+{pair}(?:[ \t]*+[,;|，；]?[ \t]*+{pair})++[ \t.]*+$", re.IGNORECASE | re.MULTILINE
+    )
+    pairs = re.compile(pair, re.IGNORECASE)
+    return line.sub(lambda whole: "\n".join(pairs.findall(whole[0])), text)
 
 
 def _first_explanation(text: str, question: Question) -> int:
@@ -241,15 +266,14 @@ def _note_claim(notes: _Notes, key: str, rest: str) -> None:
 # --- settling -----------------------------------------------------------------------------------
 
 
-def _settle(
-    question: Question, criterion: Criterion, mentions: list[_Mention], text: str, flags: tuple[str, ...]
-) -> _Mention:
+def _settle(question: Question, criterion: Criterion, notes: _Notes, text: str) -> _Mention:
     """The mention that gives the criterion's value, if all that speak of it agree.
 
     Raises:
         ReplyError: There is none, they contradict each other, or it may have been cut.
     """
-    key = criterion.key
+    key, flags = criterion.key, notes.flags
+    mentions = notes.mentions.get(key, [])
     values = [mention for mention in mentions if mention.reading.value is not None]
     given = {mention.reading.value for mention in values}
     problems = [
@@ -261,6 +285,9 @@ def _settle(
         reject(question, "ambiguous", f"the reply gives {key} different values", about=key, flags=flags)
     if not values:
         _reject_without_value(question, key, problems or mentions, text, flags)
+    if notes.answered_first and all(mention.explaining for mention in values):
+        message = f"{key} has a value only within the judge's words, which may quote it"
+        reject(question, "ambiguous", message, about=key, flags=flags)
     if question.truncated and not any(mention.ended for mention in values):
         reject(question, "truncated", f"the reply ends at {key}, which may be cut", about=key, flags=flags)
     return values[0]

@@ -76,9 +76,12 @@ class Object:
 
 Node = Scalar | Array | Object
 
+MEMBER_COST = 20
+"""A member is read, looked up and interpreted; an item of a list is only read."""
+
 _SPACE = re.compile(r"[\s\ufeff\u200b\u2060]*+")
 _COMMENT = re.compile(r"//[^\n\r]*+|#[^\n\r]*+|/\*(?:[^*]|\*(?!/))*+\*/")
-_COMMENT_IN_BARE = re.compile(r"//|/\*|\s#")
+_COMMENT_IN_BARE = re.compile(r"\s//|//\s|/\*|\s#")
 _ELLIPSIS = re.compile(r"\.\.\.|…")
 _BARE_KEY = re.compile(r"[^\W\d][\w\-]*+")
 _BARE_VALUE = re.compile(r"[^,，{}｛｝\[\]\"\n\r]*+")
@@ -102,14 +105,14 @@ def read_object(text: str, start: int, limit: int) -> tuple[Object, int, int]:
     Args:
         text: The reply.
         start: Index of the brace.
-        limit: How many members and items may be read before the reader gives up (as `broken`).
+        limit: What reading may cost before it is given up (`broken`): `MEMBER_COST` a member, 1 an item.
 
     Returns:
-        The object, the index where reading stopped, and how many members and items were read.
+        The object, the index where reading stopped, and what it cost.
     """
     reader = _Reader(text, start, limit)
     root = reader.read()
-    return root, reader.pos, reader.count
+    return root, reader.pos, reader.cost
 
 
 def unescape(raw: str) -> str:
@@ -143,7 +146,7 @@ class _Reader:
     def __init__(self, text: str, start: int, limit: int) -> None:
         self.text = text
         self.pos = start + 1
-        self.count = 0
+        self.cost = 0
         self.limit = limit
         self.root = Object(start)
         self.stack: list[Object | Array] = [self.root]
@@ -154,13 +157,13 @@ class _Reader:
     def read(self) -> Object:
         """Read until the outermost bracket closes, or as far as it goes."""
         while self.stack:
-            self.count += 1
-            if self.count > self.limit:
+            holder = self.stack[-1]
+            self.cost += MEMBER_COST if isinstance(holder, Object) else 1
+            if self.cost > self.limit:
                 return self._stop("broken")
             self._skip_blanks()
             if self.pos >= len(self.text):
                 return self._stop("cut")
-            holder = self.stack[-1]
             fault = self._member(holder) if isinstance(holder, Object) else self._item(holder)
             if fault:
                 return self._stop(fault)
@@ -322,6 +325,8 @@ class _Reader:
         """Whether a key follows. After a string only on a new line, for `"says "a": 1"` looks alike."""
         if not isinstance(self.stack[-1], Object) or not _KEY_AHEAD.match(self.text, self.pos):
             return False
+        if not self.text[value_end - 1 : self.pos].endswith(tuple(" \t\r\n")):
+            return False  # `0.4"a": 1` has lost more than a comma
         return value is None or not value.quoted or "\n" in self.text[value_end : self.pos]
 
     def _take_comma(self) -> bool:

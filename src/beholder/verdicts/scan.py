@@ -10,16 +10,19 @@ import re
 from dataclasses import dataclass, field
 
 from beholder.verdicts.keys import QUOTES, Keys
-from beholder.verdicts.objects import Object, read_object
+from beholder.verdicts.objects import MEMBER_COST, Object, read_object
 from beholder.verdicts.thoughts import MAX_TAGS, TAG_PATTERN, end_of_thought, tag_kind
 
-MAX_MEMBERS = 10_000
-"""Members read in one reply, at most: some thousand times what a rubric needs, and a fraction of a second."""
+MAX_COST = 6_000 * MEMBER_COST
+"""Members read in one reply, at most: some hundred times what a rubric needs, and a fraction of a second."""
 
 _LANDMARK = re.compile(
     r"(?P<brace>[{｛](?=\s*+(?:[\"'“”‘’„＂}｝,#…]|[^\W\d]|//|/\*|\.\.\.)))|" + TAG_PATTERN, re.IGNORECASE
 )
-_KEY_BEFORE = re.compile(rf"[{QUOTES}]\s*+[:：][\s\[]*+\Z")
+_GOES_ON = re.compile(
+    rf"\.?[0-9０-９]|\s*+[,，]\s*+(?:\.?[0-9０-９]|[{QUOTES}][^{QUOTES}\n]{{1,200}}+[{QUOTES}]\s*+[:：])"
+)
+_KEY_BEFORE = re.compile(rf"[{QUOTES}]\s*+[:：][\s\[{{{QUOTES}]*+\Z")
 
 
 @dataclass(slots=True)
@@ -27,12 +30,12 @@ class Found:
     """One outermost object.
 
     Attributes:
-        enclosed: It may lie within another one: an object broke before it, or it is the value of a key whose
-            own object has lost its opening brace.
+        fragment: It may be a piece of another one: an object broke before it, it is the value of a key whose
+            own object lost its opening brace, or it goes on behind its closing brace.
     """
 
     object: Object
-    enclosed: bool
+    fragment: bool
 
 
 @dataclass(slots=True)
@@ -73,7 +76,7 @@ class _Scanner:
         self.text = text
         self.keys = keys
         self.pos = 0
-        self.members_left = MAX_MEMBERS
+        self.cost_left = MAX_COST
         self._start_over()
 
     def _start_over(self) -> None:
@@ -90,7 +93,7 @@ class _Scanner:
             else:
                 tags += 1
                 goes_on = self._tag(landmark)
-            if tags > MAX_TAGS or self.members_left <= 0:
+            if tags > MAX_TAGS or self.cost_left <= 0:
                 self.scan.exhausted = True
                 goes_on = False
             if not goes_on:
@@ -113,11 +116,16 @@ class _Scanner:
         """Read an object; whether the pass goes on behind it."""
         start = landmark.start()
         self._prose(start)
-        found, self.pos, count = read_object(self.text, start, self.members_left)
-        self.members_left -= count
-        is_value = _KEY_BEFORE.search(self.text, max(0, start - 80), start) is not None
-        self.scan.objects.append(Found(found, enclosed=is_value or self.open_brackets > 0))
-        if found.state == "broken" and (found.members or "unquoted_key" not in found.repairs):
+        found, self.pos, cost = read_object(self.text, start, self.cost_left)
+        self.cost_left -= cost
+        fragment = (
+            self.open_brackets > 0
+            or _KEY_BEFORE.search(self.text, max(0, start - 80), start) is not None
+            or (found.state == "complete" and _GOES_ON.match(self.text, self.pos) is not None)
+        )
+        self.scan.objects.append(Found(found, fragment))
+        quoted = "unquoted_key" not in found.repairs or self.text.startswith(tuple(QUOTES), self.pos)
+        if found.state == "broken" and (found.members or quoted):
             self.broke = True
             self.open_brackets += found.depth if found.members else 0
         return found.state != "cut"

@@ -175,7 +175,8 @@ _EXPLAINED = re.compile(
     r"([+-]?[0-9.]*[0-9])(?:\s*[(（\[]|\s+[-–—]+\s|\s*[,;，；。]|\.\s|\s*//|\s+#)(.*)", re.DOTALL
 )
 _SECOND_THOUGHT = re.compile(
-    r"[\d→=%/]|->|\b(?:or|zero|half|actually|instead|changed|revised|corrected|rather|wait|maybe|mean|sorry|should|correction)\b|或|또는|または"
+    r"[\d→=%/]|->|\b(?:or|zero|half|actually|instead|changed|revised|corrected|rather|wait)\b"
+    r"|\b(?:maybe|i mean|make that|sorry|correction)\b|或|또는|または"
 )
 
 
@@ -219,7 +220,8 @@ def strip_marks(text: str, criterion: Criterion) -> str:
 
 # --- the blanks of an answer format -------------------------------------------------------------
 
-_BRACKETED = re.compile(r"[<\[{(](.{1,120})[>\]})]", re.DOTALL)
+_BRACKETED = re.compile(r"[<\[{(].{1,120}[>\]})]", re.DOTALL)
+_NAMED_BLANK = re.compile(r"<[^<>]{1,120}>|\{[^{}]{1,120}\}")
 _NUMERAL = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _TYPE_WORD = re.compile(
     r"\b(?:integer|int|number|num|float|decimal|boolean|bool|score|value|digit|entero|entier|nombre|zahl|ganzzahl)\b"
@@ -250,11 +252,11 @@ def is_placeholder(text: str, criterion: Criterion) -> bool:
     words = _NUMERAL.sub(" ", clean)
     untyped = _TYPE_WORD.sub(" ", words)
     rest = _JOINT.sub("", untyped)
-    if bracketed and not numbers:
-        return read_number(bracketed[1].strip(BLANKS)) is None and bracketed[1].strip(BLANKS) not in _TRUTH
+    if not numbers and _NAMED_BLANK.fullmatch(clean):
+        return clean[1:-1].strip(BLANKS) not in _TRUTH
     if rest:
         return False
     if untyped != words:
-        return True
+        return len(numbers) != 1
     # A bare `25/30` or `0/1` is how people write a share; three numbers, or brackets, are a list of choices.
     return len(numbers) > 1 and (bool(bracketed) or len(numbers) > 2 or "/" not in clean)
