@@ -136,7 +136,9 @@ def _by_augmenting(left: Index, right: Index, edges: Index) -> Index:
         while free is not None:
             a, edge = came[free]
             owner[free] = (a, edge)
-            free, mate[a] = mate.get(a), free
+            following = mate.get(a)
+            mate[a] = free
+            free = following
     return np.array([edge for _, edge in owner.values()], np.int64)
 
 

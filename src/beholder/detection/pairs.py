@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from beholder.detection.formats import FloatArray, is_degenerate
+
+Index = NDArray[np.int64]
 
 NEAR = 1e-9
 """Pairs whose IoU lies this near a threshold are counted: another order of operations could turn them."""
@@ -81,6 +83,20 @@ class Groups:
         self._order = order
         self._corners = corners[order]
 
+    def mean_best_iou(self, key: NDArray[np.int64], corners: FloatArray) -> float | None:
+        """Mean over predicted boxes (P,) with a partner of the best IoU; None without any.
+
+        A predicted box without area counts with 0.
+        """
+        at = self._place(key)
+        with_partner = np.flatnonzero(at >= 0)
+        if not len(with_partner):
+            return None
+        best = np.zeros(len(key))
+        for left, _, iou in self._pairs(key, corners):
+            np.maximum.at(best, left, iou)
+        return float(best[with_partner].mean())
+
     def edges(self, key: NDArray[np.int64], corners: FloatArray, thresholds: Sequence[float]) -> Edges:
         """The edges to predicted boxes with keys (P,) and corners (P, 4).
 
@@ -89,19 +105,8 @@ class Groups:
         """
         rising = tuple(sorted(thresholds))
         near = np.zeros(len(rising), np.int64)
-        predicted, at = self._with_partners(key, corners)
-        count, start = self._count[at], self._start[at]
-        ends = np.cumsum(count)
-        parts: list[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]] = []
-        first = 0
-        while first < len(predicted):
-            done = ends[first - 1] if first else 0
-            last = max(first + 1, int(np.searchsorted(ends, done + _PAIRS_AT_A_TIME, side="right")))
-            n = count[first:last]
-            left = np.repeat(predicted[first:last], n)
-            offset = np.arange(len(left)) - np.repeat(np.cumsum(n) - n, n)
-            right = np.repeat(start[first:last], n) + offset
-            iou = _iou(self._corners[right], corners[left])
+        parts: list[tuple[Index, Index, NDArray[np.uint8]]] = []
+        for left, right, iou in self._pairs(key, corners):
             for k, threshold in enumerate(rising):
                 near[k] += np.count_nonzero(np.abs(iou - threshold) <= NEAR)
             found = np.flatnonzero(iou >= rising[0])
@@ -109,7 +114,6 @@ class Groups:
             for threshold in rising:
                 level += iou[found] >= threshold
             parts.append((self._order[right[found]], left[found], level))
-            first = last
         parts.append((np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8)))
         return Edges(
             gold=np.concatenate([part[0] for part in parts]),
@@ -119,12 +123,26 @@ class Groups:
             near=tuple(int(n) for n in near),
         )
 
-    def _with_partners(
-        self, key: NDArray[np.int64], corners: FloatArray
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Predicted boxes with an area and a partner, and the position of their key."""
+    def _place(self, key: Index) -> Index:
+        """(P,) position of each key among ours; -1 for none."""
         if not len(self._keys):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
+            return np.full(len(key), -1)
         at = np.minimum(np.searchsorted(self._keys, key), len(self._keys) - 1)
-        predicted = np.flatnonzero((self._keys[at] == key) & ~is_degenerate(corners))
-        return predicted, at[predicted]
+        return np.where(self._keys[at] == key, at, -1)
+
+    def _pairs(self, key: Index, corners: FloatArray) -> Iterator[tuple[Index, Index, FloatArray]]:
+        """Predicted boxes, their partners by place in our order, and the IoUs, a bounded number at a time."""
+        place = self._place(key)
+        predicted = np.flatnonzero((place >= 0) & ~is_degenerate(corners))
+        count, start = self._count[place[predicted]], self._start[place[predicted]]
+        ends = np.cumsum(count)
+        first = 0
+        while first < len(predicted):
+            done = ends[first - 1] if first else 0
+            last = max(first + 1, int(np.searchsorted(ends, done + _PAIRS_AT_A_TIME, side="right")))
+            n = count[first:last]
+            left = np.repeat(predicted[first:last], n)
+            offset = np.arange(len(left)) - np.repeat(np.cumsum(n) - n, n)
+            right = np.repeat(start[first:last], n) + offset
+            yield left, right, _iou(self._corners[right], corners[left])
+            first = last

@@ -66,7 +66,7 @@ _prediction_decoder = msgspec.json.Decoder(PredictionRow)
 # --- files -> lines -----------------------------------------------------------------------------
 
 
-class _Lines:
+class Lines:
     """Complete lines in blocks; the digest of all bytes is known at the end."""
 
     def __init__(self, source: Source) -> None:
@@ -76,6 +76,7 @@ class _Lines:
 
     @property
     def sha256(self) -> str:
+        """Digest of what was read so far."""
         return self._digest.hexdigest()
 
     def __iter__(self) -> Iterator[list[bytes]]:
@@ -135,7 +136,8 @@ def _decode_block(lines: list[bytes], decoder: msgspec.json.Decoder[_Row]) -> li
     return found
 
 
-def _parse_object(line: bytes) -> dict[str, Any] | None:
+def parse_object(line: bytes) -> dict[str, Any] | None:
+    """A line as a JSON object; None if it is none."""
     try:
         value = json.loads(line.decode())
     except (ValueError, RecursionError):
@@ -143,7 +145,7 @@ def _parse_object(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _identity(value: Any) -> str | None:
+def identity(value: Any) -> str | None:
     """A string is itself, an integer its decimal text; anything else, and an absurd integer, is None."""
     if isinstance(value, str):
         return value
@@ -216,7 +218,7 @@ def load_gold(source: Source, *, box_format: str = "xyxy", name: str = "") -> Go
     """
     name = name or (str(source) if isinstance(source, Path) else "gold")
     kind = canonical_format(box_format)
-    lines = _Lines(source)
+    lines = Lines(source)
     position: dict[str, int] = {}
     sizes: list[FloatArray] = []
     collected = _Collected()
@@ -228,7 +230,7 @@ def load_gold(source: Source, *, box_format: str = "xyxy", name: str = "") -> Go
         ]
         start = len(position)
         for row in rows:
-            image_id = _identity(row.image_id)
+            image_id = identity(row.image_id)
             if image_id is None:
                 raise _refused(name, "gold_bad_image_id", "an image_id is too long")
             if image_id in position:
@@ -261,10 +263,10 @@ def load_gold(source: Source, *, box_format: str = "xyxy", name: str = "") -> Go
 def _strict_gold_row(line: bytes, name: str, first: int, block: list[bytes]) -> GoldRow:
     """The row, if the rules allow it after all; else the refusal, with its line number."""
     where = f"line {first + block.index(line)}"
-    value = _parse_object(line)
+    value = parse_object(line)
     if value is None:
         raise _refused(name, "gold_bad_json", f"{where} is not a JSON object")
-    image_id = _identity(value.get("image_id"))
+    image_id = identity(value.get("image_id"))
     if image_id is None:
         raise _refused(name, "gold_bad_image_id", f"{where}: image_id must be text or an integer")
     width, height = finite_number(value.get("width")), finite_number(value.get("height"))
@@ -293,7 +295,7 @@ def load_predictions(source: Source, gold: Gold, *, name: str = "", box_format: 
     """
     file = str(source) if isinstance(source, Path) else name or "predictions"
     kind = canonical_format(box_format)
-    lines = _Lines(source)
+    lines = Lines(source)
     status = np.zeros(len(gold), np.uint8)
     seen = np.zeros(len(gold), np.int32)
     unknown: set[str] = set()
@@ -351,8 +353,8 @@ def _answer(row: PredictionRow) -> list[Detection] | None:
 
 def _slow_prediction_row(line: bytes) -> PredictionRow | None:
     """The row by the letter of the rules; None if it is no JSON object with an identity."""
-    value = _parse_object(line)
-    image_id = None if value is None else _identity(value.get("image_id"))
+    value = parse_object(line)
+    image_id = None if value is None else identity(value.get("image_id"))
     if value is None or image_id is None:
         return None
     if value.get("valid", True) is not True:

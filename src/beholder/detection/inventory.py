@@ -1,0 +1,98 @@
+"""Hashes of files against a list of them.
+
+Two forms: lines as `sha256sum` writes them (`<64 hex digits>  path`), and JSON, `{path: digest}` or
+`{"files": [{"path": …, "sha256": …}]}`. Paths are relative to the list's own folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from beholder.errors import SpecError
+
+_LINE = re.compile(r"\\?([0-9a-fA-F]{64}) [ *](.+)")
+
+
+def load_inventory(path: Path) -> dict[str, str]:
+    """Path -> digest in lower case.
+
+    Raises:
+        SpecError: `bad_inventory`, `unreadable`.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}", slug="unreadable", concerns=str(path)) from None
+    except UnicodeError:
+        raise _bad(path, "no UTF-8") from None
+    found = _from_json(path, text) if text.lstrip().startswith(("{", "[")) else _from_lines(path, text)
+    if not found:
+        raise _bad(path, "lists no file")
+    return found
+
+
+def _from_lines(path: Path, text: str) -> dict[str, str]:
+    found = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise _bad(path, f"line {number}: expected `<sha256>  path`")
+        found[match[2]] = match[1].lower()
+    return found
+
+
+def _from_json(path: Path, text: str) -> dict[str, str]:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise _bad(path, f"no JSON: {error}") from None
+    rows: Any = value.get("files", value) if isinstance(value, dict) else value
+    if isinstance(rows, list):
+        rows = {row.get("path"): row.get("sha256") for row in rows if isinstance(row, dict)}
+    if not isinstance(rows, dict) or not all(
+        isinstance(name, str) and isinstance(digest, str) and re.fullmatch("[0-9a-fA-F]{64}", digest)
+        for name, digest in rows.items()
+    ):
+        raise _bad(path, "expected paths with their sha256")
+    return {name: digest.lower() for name, digest in rows.items()}
+
+
+def verify_inventory(path: Path) -> dict[str, Any]:
+    """Check every file that the list names.
+
+    Returns:
+        `files`, how many are listed; `changed` and `missing`, their paths.
+
+    Raises:
+        SpecError: `bad_inventory`, also for a path that leaves the list's folder; `unreadable`.
+    """
+    listed = load_inventory(path)
+    root = path.resolve().parent
+    changed, missing = [], []
+    for name, digest in sorted(listed.items()):
+        file = (root / name).resolve()
+        if not file.is_relative_to(root):
+            raise _bad(path, f"{name!r} lies outside of its folder")
+        if not file.is_file():
+            missing.append(name)
+        elif _digest(file) != digest:
+            changed.append(name)
+    return {"files": len(listed), "changed": changed, "missing": missing}
+
+
+def _digest(file: Path) -> str:
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").hexdigest()
+    except OSError as error:
+        raise SpecError(f"{file}: {error.strerror}", slug="unreadable", concerns=str(file)) from None
+
+
+def _bad(path: Path, what: str) -> SpecError:
+    return SpecError(f"{path}: {what}", slug="bad_inventory", concerns=str(path))

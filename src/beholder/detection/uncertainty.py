@@ -1,0 +1,480 @@
+"""Intervals for every figure and paired comparisons of models, over images.
+
+Per figure: `percentile` and `bca` intervals, and `ci95`, the one to quote, with `ci_method`:
+
+    bca          bias-corrected and accelerated, where it is defined
+    percentile   else, where the replicates vary
+    wilson       the replicates do not vary and the figure is 0 or 1: Wilson's interval for as many images as
+                 contribute to the figure, none of which said otherwise
+    constant     they do not vary and the figure is neither: no interval
+    undefined    the figure itself is null
+
+A class that a replicate lacks leaves that replicate's means; replicates in which a figure is undefined are
+left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from beholder.detection.boxes import Gold, Predictions
+from beholder.detection.metrics import UNMAPPED, exact_beta, f_name
+from beholder.detection.replicates import (
+    CLASSIFICATION,
+    Cells,
+    FloatArray,
+    Population,
+    Sums,
+    cells,
+    gold_matrix,
+    model_matrix,
+    population,
+    products,
+    task_names,
+    unfold_gold,
+    unfold_model,
+)
+from beholder.detection.score import common_images
+from beholder.detection.tally import Tally
+from beholder.errors import SpecError
+from beholder.stats.bootstrap import Intervals, Moments, intervals, moments, resampling_counts
+from beholder.stats.intervals import wilson_interval
+from beholder.stats.permutation import holm, permutation_p_value, random_swaps
+
+_DRAWS, _SWAPS = 0, 1  # the random streams under one seed
+
+
+@dataclass(frozen=True)
+class Pools:
+    """What counts are pooled into: each class, each domain, everything.
+
+    Attributes:
+        names: Per pool its place in the summary: ("per_class", name), ("domain_micro", name), ("micro",).
+        domain: (C,) number of each class's domain.
+        n_classes, n_domains: Pools are numbered classes, domains, all.
+        ratio: b² of the F score.
+        keys: Names of the three figures.
+    """
+
+    names: tuple[tuple[str, ...], ...]
+    domain: NDArray[np.int64]
+    n_classes: int
+    n_domains: int
+    ratio: float
+    keys: tuple[str, str, str]
+
+    def pool(self, counts: FloatArray) -> FloatArray:
+        """(C, R) counts per class to (P, R) counts per pool."""
+        domains = np.zeros((self.n_domains, counts.shape[1]))
+        np.add.at(domains, self.domain, counts)
+        return np.concatenate([counts, domains, counts.sum(axis=0, keepdims=True)])
+
+
+def make_pools(classes: Sequence[str], domains: Mapping[str, str], beta: float | str) -> Pools:
+    """Pools of these classes."""
+    of_class = [domains.get(name, UNMAPPED) for name in classes]
+    known = sorted(set(of_class))
+    weight = exact_beta(beta)
+    return Pools(
+        names=(
+            *(("per_class", name) for name in classes),
+            *(("domain_micro", name) for name in known),
+            ("micro",),
+        ),
+        domain=np.array([known.index(name) for name in of_class], np.int64),
+        n_classes=len(classes),
+        n_domains=len(known),
+        ratio=float(weight**2),
+        keys=("precision", "recall", f_name(weight)),
+    )
+
+
+# --- figures of counts --------------------------------------------------------------------------
+
+
+def ratio_arrays(tp: FloatArray, p: FloatArray, g: FloatArray, ratio: float) -> FloatArray:
+    """(3, …) precision, recall and F of counts; NaN where p + g = 0, else 0 over a zero denominator."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = np.stack([tp / p, tp / g, (1 + ratio) * tp / (p + ratio * g)])
+    found[0][p == 0] = 0.0
+    found[1][g == 0] = 0.0
+    found[:, p + g == 0] = np.nan
+    return found
+
+
+def _mean_over(values: FloatArray, represented: NDArray[np.bool_]) -> FloatArray:
+    """(3, C, R) to (3, R): mean over the represented classes; NaN over none."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means: FloatArray = np.where(represented, values, 0.0).sum(axis=1) / represented.sum(axis=0)
+    return means
+
+
+def task_figures(tp: FloatArray, p: FloatArray, g: FloatArray, pools: Pools) -> FloatArray:
+    """(3, P + 2, R): precision, recall, F of every pool, then of the two means over classes."""
+    pooled = ratio_arrays(pools.pool(tp), pools.pool(p), pools.pool(g), pools.ratio)
+    per_class = pooled[:, : pools.n_classes]
+    return np.concatenate(
+        [pooled, _mean_over(per_class, p + g > 0)[:, None], _mean_over(per_class, g > 0)[:, None]], axis=1
+    )
+
+
+# --- leaving one image out ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """What leaving out one image changes.
+
+    Attributes:
+        moments: Of the (3 * (P + 2),) figures of a task, in the order of `task_figures`.
+        contributing: (3, P) images that have a say: with a prediction, with gold, with either.
+        headline: (2, n) changes of micro F and macro F per image.
+    """
+
+    moments: Moments
+    contributing: NDArray[np.int64]
+    headline: FloatArray
+
+
+def leave_one_out(task: Cells, people: Population, pools: Pools) -> LeftOut:
+    """Jackknife over images, at the cost of the cells: an image without a class leaves its figures alone."""
+    n_pools, n_cells = len(pools.names), len(task.label)
+    entries = [
+        (task.label, task.image, task.matched, task.predicted, task.gold),
+        _merged(pools.domain[task.label] + pools.n_classes, task, people.n),
+        _merged(np.full(n_cells, n_pools - 1), task, people.n),
+    ]
+    pool, image, tp, p, g = (np.concatenate(part) for part in zip(*entries, strict=True))
+    all_tp, all_p, all_g = (_float(np.bincount(pool, values, minlength=n_pools)) for values in (tp, p, g))
+    whole = ratio_arrays(all_tp, all_p, all_g, pools.ratio)
+    rest = ratio_arrays(all_tp[pool] - tp, all_p[pool] - p, all_g[pool] - g, pools.ratio)
+    changes = whole[:, pool] - rest
+    cell_g, cell_both = (all_g[pool] - g)[:n_cells], (all_p[pool] + all_g[pool] - p - g)[:n_cells]
+    means = [
+        _mean_changes(task, people.n, whole[:, : pools.n_classes], rest[:, :n_cells], inside, stays)
+        for inside, stays in (
+            ((all_p + all_g)[: pools.n_classes] > 0, cell_both > 0),
+            (all_g[: pools.n_classes] > 0, cell_g > 0),
+        )
+    ]
+    per_figure = [
+        _stacked(
+            [_sparse_moments(pool, changes[k], n_pools, people.n), *(moments(e[k : k + 1]) for e in means)]
+        )
+        for k in range(3)
+    ]
+    everything = pool == n_pools - 1
+    micro = np.zeros(people.n)
+    micro[image[everything]] = changes[2, everything]
+    contributing = [np.bincount(pool[part > 0], minlength=n_pools) for part in (p, g, p + g)]
+    return LeftOut(_stacked(per_figure), np.stack(contributing), np.stack([micro, means[0][2]]))
+
+
+def _merged(pool: NDArray[np.int64], task: Cells, n: int) -> tuple[NDArray[Any], ...]:
+    """Cells added up by pool and image."""
+    key, at = np.unique(pool * n + task.image, return_inverse=True)
+    sums = [
+        np.bincount(at, values, minlength=len(key)) for values in (task.matched, task.predicted, task.gold)
+    ]
+    return (key // n, key % n, *sums)
+
+
+def _mean_changes(
+    task: Cells,
+    n: int,
+    whole: FloatArray,
+    rest: FloatArray,
+    inside: NDArray[np.bool_],
+    stays: NDArray[np.bool_],
+) -> FloatArray:
+    """(3, n) changes of the mean over the classes `inside` (C,); without a cell its class `stays` (M,) or goes."""
+    total = np.where(inside, whole, 0.0).sum(axis=1)
+    count = int(inside.sum())
+    ours = inside[task.label]
+    lost = np.where(stays, whole[:, task.label] - rest, whole[:, task.label])[:, ours]
+    left = count - np.bincount(task.image[ours & ~stays], minlength=n)
+    found = np.empty((3, n))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        for k in range(3):
+            sums = total[k] - np.bincount(task.image[ours], lost[k], minlength=n)
+            found[k] = total[k] / count - np.where(left > 0, sums / left, np.nan)
+    return found
+
+
+def _sparse_moments(pool: NDArray[Any], e: FloatArray, n_pools: int, n: int) -> Moments:
+    """Moments per pool of changes that are 0 for the images without an entry."""
+    known = ~np.isnan(e)
+    e, at = e[known], pool[known]
+    n_undefined = np.bincount(pool[~known], minlength=n_pools)
+    first, second, third = (np.bincount(at, power, minlength=n_pools) for power in (e, e * e, e * e * e))
+    return Moments((n - n_undefined).astype(np.float64), _float(first), _float(second), _float(third))
+
+
+def _float(values: NDArray[Any]) -> FloatArray:
+    return values.astype(np.float64, copy=False)
+
+
+def _stacked(parts: Sequence[Moments]) -> Moments:
+    return Moments(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("n", "first", "second", "third")
+        )
+    )
+
+
+# --- the summary --------------------------------------------------------------------------------
+
+
+def bootstrap(
+    gold: Gold,
+    predictions: Sequence[Predictions],
+    tallies: Sequence[Tally],
+    *,
+    domains: Mapping[str, str] | None = None,
+    beta: float | str = 2,
+    replicates: int = 2000,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Intervals of every figure of `summarize`, and paired differences between models.
+
+    Same seed, same numbers: whatever the threads, the order of rows, boxes and files.
+
+    Returns:
+        `settings`; `models` {name: {scope: the summary's tree with an interval in each number's place}};
+        `paired`, a list, on the images that all models answered.
+
+    Raises:
+        SpecError: `bad_bootstrap`, fewer than 2 replicates or a negative seed.
+    """
+    if replicates < 2 or seed < 0:
+        raise SpecError("bootstrap: at least 2 replicates and a seed from 0", slug="bad_bootstrap")
+    pools = make_pools(tallies[0].classes if tallies else (), domains or {}, beta)
+    by_id = np.array(sorted(range(len(gold)), key=gold.image_ids.__getitem__), np.int64)
+    study = _Study(pools, by_id, gold.n_boxes == 0, replicates, seed)
+    common = common_images(gold, predictions)
+    on_common = study.run(tallies, common)
+    found = {}
+    for model, tally, shared in zip(predictions, tallies, on_common, strict=True):
+        own = shared if (model.valid == common).all() else study.run([tally], model.valid)[0]
+        found[model.name] = {"valid": own.tree, "common": shared.tree}
+    names = [model.name for model in predictions]
+    return {
+        "settings": {
+            "unit": "image",
+            "replicates": replicates,
+            "seed": seed,
+            "confidence": 0.95,
+            "p_values": "images swapped between two models at random; two-sided; Holm within a figure",
+        },
+        "models": found,
+        "paired": study.paired(names, tallies, on_common, common),
+    }
+
+
+@dataclass(frozen=True)
+class _Result:
+    """One model on one population: the tree of intervals, and what paired differences need.
+
+    Attributes:
+        headline: Per task (2, 1 + R) replicates of micro F and macro F, the data first.
+        changes: Per task (2, n).
+    """
+
+    tree: dict[str, Any]
+    headline: Mapping[str, FloatArray]
+    changes: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True)
+class _Study:
+    """The settings of one bootstrap."""
+
+    pools: Pools
+    by_id: NDArray[np.int64]
+    negative: NDArray[np.bool_]
+    replicates: int
+    seed: int
+
+    def run(self, tallies: Sequence[Tally], images: NDArray[np.bool_]) -> list[_Result]:
+        """Each model on the same resampled images."""
+        people = population(images, self.by_id)
+        if not people.n or not tallies:
+            return [_Result({}, {}, {}) for _ in tallies]
+        matrices = [
+            gold_matrix(tallies[0], people, self.negative),
+            *(model_matrix(tally, people) for tally in tallies),
+        ]
+        seed = (self.seed, _DRAWS)
+        first, *others = products(matrices, resampling_counts, seed, people.n, self.replicates)
+        gold, negatives = unfold_gold(first, tallies[0])
+        return [
+            self._one(tally, people, unfold_model(product, tally), gold, negatives)
+            for tally, product in zip(tallies, others, strict=True)
+        ]
+
+    def _one(
+        self,
+        tally: Tally,
+        people: Population,
+        sums: Sums,
+        gold: Mapping[str, FloatArray],
+        negatives: FloatArray,
+    ) -> _Result:
+        tree: dict[str, Any] = {"localisation": {}}
+        headline, changes = {}, {}
+        for task in task_names(tally):
+            figures = task_figures(*sums.tasks[task], gold[task], self.pools)
+            left_out = leave_one_out(cells(tally, people, task), people, self.pools)
+            found = self._task_tree(figures, left_out)
+            if task == CLASSIFICATION:
+                tree[task] = found
+            else:
+                tree["localisation"][task] = found
+            n_pools = len(self.pools.names)
+            headline[task] = figures[2, [n_pools - 1, n_pools]]
+            changes[task] = left_out.headline
+        tree["negative_fpr"] = _share_interval(sums.alarms, negatives)
+        return _Result(tree, headline, changes)
+
+    def _task_tree(self, figures: FloatArray, left_out: LeftOut) -> dict[str, Any]:
+        flat = figures.reshape(-1, figures.shape[2])
+        found = intervals(flat[:, 0], flat[:, 1:], left_out.moments)
+        places = [*self.pools.names, ("macro",), ("macro_gold",)]
+        tree: dict[str, Any] = {"per_class": {}, "domain_micro": {}}
+        for k, key in enumerate(self.pools.keys):
+            for at, place in enumerate(places):
+                row = k * len(places) + at
+                if place[0] == "per_class" and np.isnan(flat[row, 0]):
+                    continue
+                branch = tree
+                for name in place:
+                    branch = branch.setdefault(name, {})
+                pooled = at < len(self.pools.names)
+                units = int(left_out.contributing[k, at]) if pooled else 0
+                branch[key] = interval_leaf(flat[row, 0], found, row, units)
+        return tree
+
+    def paired(
+        self,
+        names: Sequence[str],
+        tallies: Sequence[Tally],
+        results: Sequence[_Result],
+        common: NDArray[np.bool_],
+    ) -> list[dict[str, Any]]:
+        """Differences first minus second, of micro F and macro F per task, for every pair of models."""
+        people = population(common, self.by_id)
+        pairs = list(combinations(sorted(range(len(names)), key=names.__getitem__), 2))
+        if not pairs or not people.n:
+            return []
+        matrices = [model_matrix(tally, people) for tally in tallies]
+        seed = (self.seed, _SWAPS)
+        swapped = products(matrices, random_swaps, seed, people.n, self.replicates)
+        sums = [unfold_model(product, tally) for product, tally in zip(swapped, tallies, strict=True)]
+        found = []
+        for task in task_names(tallies[0]):
+            counts = cells(tallies[0], people, task)
+            gold = _float(np.bincount(counts.label, counts.gold, minlength=self.pools.n_classes))[:, None]
+            rows = [self._difference(task, a, b, results, sums, gold) for a, b in pairs]
+            for k, figure in enumerate(("micro", "macro")):
+                adjusted = holm([row[k]["p"] for row in rows])
+                found += [
+                    {
+                        "task": task if task == CLASSIFICATION else f"localisation {task}",
+                        "figure": f"{figure} {self.pools.keys[2]}",
+                        "first": names[a],
+                        "second": names[b],
+                        **row[k],
+                        "p_holm": p,
+                    }
+                    for (a, b), row, p in zip(pairs, rows, adjusted, strict=True)
+                ]
+        return found
+
+    def _difference(
+        self, task: str, a: int, b: int, results: Sequence[_Result], sums: Sequence[Sums], gold: FloatArray
+    ) -> list[dict[str, Any]]:
+        difference = results[a].headline[task] - results[b].headline[task]
+        jackknife = moments(results[a].changes[task] - results[b].changes[task])
+        found = intervals(difference[:, 0], difference[:, 1:], jackknife)
+        permuted = self._permuted(sums[a].tasks[task], sums[b].tasks[task], gold)
+        return [
+            {
+                "difference": _number(difference[k, 0]),
+                **interval_leaf(difference[k, 0], found, k, 0),
+                "p": permutation_p_value(difference[k, 0], permuted[k]),
+            }
+            for k in range(2)
+        ]
+
+    def _permuted(
+        self, a: tuple[FloatArray, FloatArray], b: tuple[FloatArray, FloatArray], gold: FloatArray
+    ) -> FloatArray:
+        """(2, R) differences of micro F and macro F after swapping whole images.
+
+        Column 0 of the sums is everything, the others what is swapped.
+        """
+        moved = [y[:, 1:] - x[:, 1:] for x, y in zip(a, b, strict=True)]
+        first = [x[:, :1] + change for x, change in zip(a, moved, strict=True)]
+        second = [y[:, :1] - change for y, change in zip(b, moved, strict=True)]
+        left, right = (self._headline(tp, p, gold) for tp, p in (first, second))
+        return left - right
+
+    def _headline(self, tp: FloatArray, p: FloatArray, gold: FloatArray) -> FloatArray:
+        ratio = self.pools.ratio
+        either = p + gold > 0
+        with np.errstate(invalid="ignore", divide="ignore"):
+            micro = (1 + ratio) * tp.sum(axis=0) / (p.sum(axis=0) + ratio * gold.sum(axis=0))
+            per_class = np.where(either, (1 + ratio) * tp / (p + ratio * gold), 0.0)
+            return np.stack([micro, per_class.sum(axis=0) / either.sum(axis=0)])
+
+
+def _share_interval(hits: FloatArray, of: FloatArray) -> dict[str, Any]:
+    """The interval of hits / of, both (1 + R,) sums over images that add 0 or 1."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(of > 0, hits / of, np.nan)[None]
+        k, m = hits[0], of[0]
+        changes = np.concatenate(
+            [np.full(int(k), k / m - (k - 1) / (m - 1)), np.full(int(m - k), k / m - k / (m - 1))]
+        )
+    found = intervals(share[:, 0], share[:, 1:], moments(changes[None]))
+    return interval_leaf(share[0, 0], found, 0, int(m))
+
+
+def interval_leaf(estimate: float, found: Intervals, row: int, units: int) -> dict[str, Any]:
+    """One figure's interval as plain data.
+
+    Args:
+        units: Images that contribute; 0 where Wilson's interval would make no sense.
+    """
+    percentile, bca = _pair(found.percentile[row]), _pair(found.bca[row])
+    method = "bca" if bca else "percentile" if percentile else "constant"
+    ci95 = bca or percentile
+    if np.isnan(estimate):
+        method, ci95 = "undefined", None
+    elif ci95 is None and units and estimate in {0.0, 1.0}:
+        low_high = wilson_interval(units if estimate else 0, units)
+        method, ci95 = "wilson", None if low_high is None else list(low_high)
+    return {
+        "ci95": ci95,
+        "ci_method": method,
+        "percentile": percentile,
+        "bca": bca,
+        "undefined_replicates": int(found.undefined[row]),
+    }
+
+
+def _pair(limits: FloatArray) -> list[float] | None:
+    """Low and high; None where undefined, and where they are one: no width was learnt then."""
+    low, high = limits.tolist()
+    return [low, high] if low < high else None
+
+
+def _number(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
