@@ -81,7 +81,10 @@ _FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 
-_ENTRY = 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
+DATA_LIMIT_KIB = 4 * 1024 * 1024
+"""Memory of one process of the browser: a page that fills it up gets an error instead of the machine."""
+
+_ENTRY = f'ulimit -d {DATA_LIMIT_KIB} || :; exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
 """Chromium takes its pipes at the descriptors 3 and 4; asyncio hands out 0 and 1."""
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from beholder.evidence.cdp import Session
@@ -65,6 +66,26 @@ async def capture_slices(session: Session, box: Box) -> list[Shot]:
         piece = Box(box.x, top, box.width, height)
         shots.append(Shot(piece, await capture_box(session, piece)))
     return shots
+
+
+def surrounding(boxes: Iterable[Box]) -> Box:
+    """The smallest box around boxes, of which there is at least one."""
+    boxes = list(boxes)
+    left, top = min(box.x for box in boxes), min(box.y for box in boxes)
+    right = max(box.x + box.width for box in boxes)
+    bottom = max(box.y + box.height for box in boxes)
+    return Box(left, top, right - left, bottom - top)
+
+
+def slices_of(boxes: Iterable[Box]) -> list[list[Box]]:
+    """Boxes, in their order, in groups that can each be captured in one piece."""
+    groups: list[list[Box]] = []
+    for box in boxes:
+        if groups and surrounding([*groups[-1], box]).height <= MAX_SLICE_PX:
+            groups[-1].append(box)
+        else:
+            groups.append([box])
+    return groups
 
 
 def png_size(data: bytes) -> tuple[int, int]:

@@ -21,6 +21,8 @@ from beholder.evidence.capture import (
     capture_slices,
     join_slices,
     png_size,
+    slices_of,
+    surrounding,
 )
 from beholder.evidence.cdp import ConnectionLost, ProtocolFailure, Session
 from beholder.evidence.egress import Egress
@@ -29,7 +31,7 @@ from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
 from beholder.evidence.layout import Plan
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.page import Page, PageFailed
-from beholder.evidence.pictures import encode, is_flat, make_picture, shrink
+from beholder.evidence.pictures import crop, encode, is_flat, make_picture, shrink
 from beholder.evidence.serve import ServedFolder
 from beholder.evidence.sniff import sniff
 from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Picture, Warning_
@@ -62,6 +64,10 @@ def check_html(job: Job) -> None:
 
 _WHOLE_LOOK_PX = 1_500_000
 """A picture up to this size is compared whole; a larger one by a small copy, which costs less."""
+
+MAX_SINGLY = 3
+"""Parts captured one by one. Each capture lays out and paints the whole page, which on a large one takes
+longer than to cut many parts out of one capture."""
 
 _FLAT_BYTES = 60_000
 """A flat picture, however large, compresses to less; only then is it decoded to make sure."""
@@ -192,21 +198,41 @@ async def _pictures(
         pictures.append(
             make_picture(data, "image/png", size, job.name, part=part, parts=parts, transforms=words)
         )
-    for number, tile in enumerate(plan.tiles, start=1):
-        data = await capture_box(session, tile)
-        shots.append(Shot(tile, data))
-        pictures.append(
-            make_picture(
-                data,
-                "image/png",
-                (tile.width, tile.height),
-                job.name,
-                part=number,
-                parts=plan.tiles_in_all,
-                transforms=(f"captured at {tile.x},{tile.y}, {tile.width}x{tile.height}",),
+    groups = [[tile] for tile in plan.tiles] if len(plan.tiles) <= MAX_SINGLY else slices_of(plan.tiles)
+    number = 0
+    for group in groups:
+        around = surrounding(group)
+        shot = Shot(around, await capture_box(session, around))
+        shots.append(shot)
+        for tile, data in zip(group, await asyncio.to_thread(_pieces, shot, group), strict=True):
+            number += 1
+            place = f"captured at {tile.x},{tile.y}, {tile.width}x{tile.height}"
+            pictures.append(
+                make_picture(
+                    data,
+                    "image/png",
+                    (tile.width, tile.height),
+                    job.name,
+                    part=number,
+                    parts=plan.tiles_in_all,
+                    transforms=(place,),
+                )
             )
-        )
     return pictures, shots
+
+
+def _pieces(shot: Shot, boxes: list[Box]) -> list[bytes]:
+    """A PNG of each box of a shot; the shot itself where it is the only one."""
+    from PIL import Image
+
+    if boxes == [shot.box]:
+        return [shot.png]
+    image = Image.open(io.BytesIO(shot.png), formats=["PNG"]).convert("RGB")
+    left, top = shot.box.x, shot.box.y
+    return [
+        encode(crop(image, Box(box.x - left, box.y - top, box.width, box.height)), "image/png")
+        for box in boxes
+    ]
 
 
 def _whole(slices: list[bytes], scale: float) -> tuple[bytes, tuple[int, int], str]:
