@@ -135,7 +135,7 @@ def run_inspect(folder: Path, url: str, calls: int) -> None:
     from inspect_ai import Task
     from inspect_ai import eval as inspect_eval
     from inspect_ai.dataset import MemoryDataset, Sample
-    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, get_model
+    from inspect_ai.model import ChatMessageUser, ContentImage, ContentText, GenerateConfig, get_model
     from inspect_ai.scorer import Score, mean, scorer
     from inspect_ai.solver import generate
 
@@ -164,7 +164,7 @@ def run_inspect(folder: Path, url: str, calls: int) -> None:
         base_url=f"{url}/v1",
         api_key="none",
         responses_api=False,
-        max_connections=CONNECTIONS,
+        config=GenerateConfig(max_connections=CONNECTIONS),
     )
     task = Task(dataset=MemoryDataset(samples), solver=generate(), scorer=legible())
     logs = inspect_eval(

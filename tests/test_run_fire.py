@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
+import os
 import random
 import signal
 import sqlite3
@@ -327,3 +328,38 @@ def test_chaos_and_twenty_kills_change_no_number(tmp_path: Path) -> None:
     assert all(row == expected[row["task_id"]] for row in whole)
     reasons = Counter(r["reason"] for row in rows for r in row["repeats"] if r["reason"])
     assert set(reasons) <= {"refused", "timeout", "unavailable", "rate_limited"}
+
+
+def test_a_reader_that_leaves_does_not_end_the_run(tmp_path: Path) -> None:
+    """`2>&1 | head -1`: the first line is shown, the run goes on and its exit code is its own."""
+    gis_run(tmp_path, ["a", "b"])
+    with JudgeServer([rule(contains="Map b.", text="no"), GOOD]) as server:
+        line = judge_command(tmp_path, tmp_path / "o", server.url)
+        shell = 'set -o pipefail; "$@" 2>&1 | head -1; exit ${PIPESTATUS[0]}'
+        done = run(["bash", "-c", shell, "bash", *line])
+    assert done.returncode == 3
+    assert done.stdout.count("\n") == 1
+    assert summary_of(tmp_path / "o")["scored"] == 1
+
+
+def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
+    """Done of total, unscored so far, rate, time left and cost, on a real terminal."""
+    import pty
+
+    gis_run(tmp_path, [f"t{n}" for n in range(6)])
+    with JudgeServer([rule(text=gis_reply(), delay_s=0.2)]) as server:
+        line = judge_command(tmp_path, tmp_path / "o", server.url, "--max-connections", 2)
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            line, stdout=slave, stderr=slave, env=environment(TERM="xterm", COLUMNS="120"), close_fds=True
+        )
+        os.close(slave)
+        shown = b""
+        with contextlib.suppress(OSError):  # the terminal closes when the run ends
+            while piece := os.read(master, 65536):
+                shown += piece
+        os.close(master)
+        assert process.wait() == 0
+    text = shown.decode("utf-8", "replace")
+    for word in ("/6", "unscored", "/s", "left", "price unknown"):
+        assert word in text

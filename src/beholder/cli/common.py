@@ -7,10 +7,11 @@ unscored · 100 `--fail-under` failed · 130 interrupted, resumable. If several 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -37,10 +38,6 @@ class Commands(click.Group):
         except (KeyboardInterrupt, asyncio.CancelledError):
             say("Ended at once. Answers that had arrived are kept; run the same command again to go on.")
             sys.exit(EXIT_INTERRUPTED)
-        except BrokenPipeError:
-            # The reader went away (`| head -1`): no traceback, and Python must not complain while closing.
-            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115 - until exit
-            sys.exit(0)
 
 
 class DecimalType(click.ParamType[Decimal]):
@@ -77,14 +74,26 @@ def display_style() -> Any:
 
 def say(line: str) -> None:
     """A line for the user, on stderr."""
-    click.echo(line, err=True)
+    with reader_may_leave():
+        click.echo(line, err=True)
+
+
+@contextlib.contextmanager
+def reader_may_leave() -> Iterator[None]:
+    """Write to a pipe whose reader may be gone (`| head -1`): that ends neither a run nor its exit code."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What is still buffered goes nowhere, or Python would complain while closing.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def print_json(value: Any) -> None:
     """Strict JSON in UTF-8, whatever the locale."""
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
-    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
-    sys.stdout.flush()
+    with reader_may_leave():
+        sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n")
 
 
 def stdin_text() -> str:

@@ -23,6 +23,7 @@ from beholder.cli.common import (
     option,
     pairs,
     print_json,
+    reader_may_leave,
     say,
     setting,
 )
@@ -185,8 +186,12 @@ def _show_result(
         print_json(result.summary)
     else:
         console = Console(width=None if sys.stdout.isatty() else 160)
-        console.print(results_table(result.models, plain=not console.is_terminal))
-        console.print(f"Report: {result.report}", highlight=False, soft_wrap=True)
+        # Captured, because rich ends the process with a code of its own when the reader has gone.
+        with console.capture() as table:
+            console.print(results_table(result.models, plain=not console.is_terminal))
+        with reader_may_leave():
+            click.echo(table.get(), nl=False)
+            click.echo(f"Report: {result.report}")
     if result.stopped == "interrupted":
         say("Interrupted. Nothing is lost: run the same command again to go on.")
         sys.exit(EXIT_INTERRUPTED)
