@@ -199,11 +199,11 @@ def _rationale(question: Question, chosen: Candidate) -> str:
         if fold_key(member.key) not in question.rationale_keys:
             continue
         value = member.value
-        if isinstance(value, Scalar) and member.ended:
+        if isinstance(value, Scalar) and (member.ended or chosen.root.state == "cut"):
             return value.text
         if isinstance(value, Scalar):
-            # Cut, or broken at a quotation mark: up to the last mark of the reply, which should be its end.
-            end = value.end if chosen.root.state == "cut" else question.text.rfind('"', value.end)
+            # Broken at a quotation mark: up to the last mark of the reply, which should be its end.
+            end = question.text.rfind('"', value.end)
             return question.text[value.start : max(end, value.end)]
         return " ".join(question.text[value.start : value.end].split())
     return ""

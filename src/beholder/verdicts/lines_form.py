@@ -97,10 +97,7 @@ def parse_lines_reply(question: Question) -> Verdict:
     scan = scan_reply(question.text, question.keys)
     candidates = find_candidates(scan, question)
     if candidates and not _gather(prose_of(question.text, scan), question).mentions:
-        verdict = decide(question, scan, candidates)
-        flags = verdict.flags if "repaired" in verdict.flags else ("repaired", *verdict.flags)
-        return replace(verdict, flags=flags, repairs=(*verdict.repairs, "json_for_lines"))
-
+        return _as_repaired(decide(question, scan, candidates), "json_for_lines")
     text, thought, open_thought = _without_thoughts(question)
     separate = _one_per_line(text, question)
     notes = _gather(separate, question)
@@ -128,6 +125,11 @@ def parse_lines_reply(question: Question) -> Verdict:
         template_echo=notes.echo,
         cut=False,
     )
+
+
+def _as_repaired(verdict: Verdict, code: str) -> Verdict:
+    flags = tuple(dict.fromkeys(("repaired", *verdict.flags)))
+    return replace(verdict, flags=flags, repairs=(*verdict.repairs, code))
 
 
 # --- gathering ----------------------------------------------------------------------------------

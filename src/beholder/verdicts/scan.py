@@ -16,9 +16,7 @@ from beholder.verdicts.thoughts import MAX_TAGS, TAG_PATTERN, end_of_thought, ta
 MAX_COST = 6_000 * MEMBER_COST
 """Members read in one reply, at most: some hundred times what a rubric needs, and a fraction of a second."""
 
-_LANDMARK = re.compile(
-    r"(?P<brace>[{｛](?=\s*+(?:[\"'“”‘’„＂}｝,#…]|[^\W\d]|//|/\*|\.\.\.)))|" + TAG_PATTERN, re.IGNORECASE
-)
+_LANDMARK = re.compile(r"(?P<brace>[{｛](?=\s*+(?:[\"'“”‘’„＂}｝,#…]|[^\W\d]|//|/\*|\.\.\.)))|" + TAG_PATTERN)
 _GOES_ON = re.compile(
     rf"\.?[0-9０-９]|\s*+[,，]\s*+(?:\.?[0-9０-９]|[{QUOTES}][^{QUOTES}\n]{{1,200}}+[{QUOTES}]\s*+[:：])"
 )

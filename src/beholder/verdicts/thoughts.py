@@ -12,8 +12,10 @@ _NAMES = "think|thinking|thought|thoughts|antthinking|reasoning|reflection|analy
 _SYNONYMS = {"thinking": "think", "thought": "think", "thoughts": "think"}
 
 TAG_PATTERN = (
-    rf"<[ \t]{{0,4}}(?P<close>/?)[ \t]{{0,4}}(?:\w{{1,20}}:)?(?P<name>{_NAMES})(?:[ \t\n][^<>]{{0,80}})?>"
-    r"|\[(?P<close2>/?)(?P<name2>think)\]"
+    # The first look-ahead is for speed alone: most angle brackets are no tag.
+    r"<(?=[/ \t]{0,8}+[a-zA-Z])[ \t]{0,4}(?P<close>/?)[ \t]{0,4}(?:\w{1,20}:)?"
+    rf"(?P<name>(?i:{_NAMES}))(?:[ \t\n][^<>]{{0,80}})?>"
+    r"|\[(?P<close2>/?)(?P<name2>THINK|think)\]"
     r"|◁(?P<close3>/?)(?P<name3>think)▷"
     r"|<\|(?P<edge4>begin|end)_of_(?P<name4>thought)\|>"
     r"|<\|channel\|>\s{0,4}(?P<channel>analysis|commentary|final)"
@@ -21,7 +23,7 @@ TAG_PATTERN = (
 )
 """Of the models we know; the last two lines are the channels of OpenAI's open models."""
 
-TAG = re.compile(TAG_PATTERN, re.IGNORECASE)
+TAG = re.compile(TAG_PATTERN)
 
 _Kind = tuple[str, bool]
 
@@ -31,9 +33,9 @@ def tag_kind(tag: re.Match[str]) -> _Kind | None:
     if tag["turn"]:
         return None
     if channel := tag["channel"]:
-        return "channel", channel.casefold() != "final"
+        return "channel", channel != "final"
     name = (tag["name"] or tag["name2"] or tag["name3"] or tag["name4"]).casefold()
-    closes = tag["close"] or tag["close2"] or tag["close3"] or (tag["edge4"] or "").casefold() == "end"
+    closes = tag["close"] or tag["close2"] or tag["close3"] or tag["edge4"] == "end"
     return _SYNONYMS.get(name, name), not closes
 
 
@@ -43,7 +45,7 @@ def end_of_thought(text: str, opening: re.Match[str], family: str) -> int | None
     for tag in islice(TAG.finditer(text, opening.end()), MAX_TAGS):
         if family == "channel":
             if tag["turn"] or tag["channel"]:
-                return tag.end() if tag["turn"] or tag["channel"].casefold() == "final" else tag.start()
+                return tag.end() if tag["turn"] or tag["channel"] == "final" else tag.start()
             continue
         kind = tag_kind(tag)
         if kind and kind[0] == family:
