@@ -148,11 +148,13 @@ def large_book(path: Path, lines: list[list[object]]) -> None:
         for n, cells in enumerate(lines, start=1)
     )
     namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    with zipfile.ZipFile(book(path.with_suffix(".small.xlsx"), ["x"])) as small:
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as large:
-            for name in small.namelist():
-                sheet = f'<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>'
-                large.writestr(name, sheet if name.endswith("/sheet1.xml") else small.read(name))
+    sheet = f'<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>'
+    with (
+        zipfile.ZipFile(book(path.with_suffix(".small.xlsx"), ["x"])) as small,
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as large,
+    ):
+        for name in small.namelist():
+            large.writestr(name, sheet if name.endswith("/sheet1.xml") else small.read(name))
 
 
 def problems(file: Path, *placeholders: str, **columns: str) -> list[str]:

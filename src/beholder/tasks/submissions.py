@@ -67,6 +67,21 @@ class RunDirectory:
         return Submission(task_id=task.id, model=self.model, root=None)
 
     def _open_folder(self, task: Task, folder: Path) -> Submission:
+        try:
+            return self._read_folder(task, folder)
+        except OSError as error:
+            # A folder without the right to search it: one submission's problem, not the run's.
+            broken = Artifact(
+                name="artifacts",
+                path=folder / "artifacts",
+                sha256="",
+                size_bytes=0,
+                problem="unreadable",
+                problem_detail=f"the folder cannot be read: {error.strerror or error}",
+            )
+            return Submission(task_id=task.id, model=self.model, root=None, artifacts=(broken,))
+
+    def _read_folder(self, task: Task, folder: Path) -> Submission:
         root = folder / "artifacts"
         if not _inside(folder, self.path) or (root.is_symlink() and not _inside(root, folder)):
             broken = Artifact(
@@ -93,7 +108,7 @@ class RunDirectory:
 def _walk(root: Path) -> Iterator[Path]:
     """Files below a folder in name order; links to folders are not followed."""
     count = 0
-    for folder, names, files in os.walk(root, followlinks=False):
+    for folder, names, files in os.walk(root, followlinks=False, onerror=_raise):
         names.sort()
         links = [name for name in names if (Path(folder) / name).is_symlink()]
         for name in sorted([*files, *links]):
@@ -101,6 +116,11 @@ def _walk(root: Path) -> Iterator[Path]:
             if count > MAX_ARTIFACTS:
                 return
             yield Path(folder) / name
+
+
+def _raise(error: OSError) -> None:
+    """A folder that cannot be listed is no empty folder."""
+    raise error
 
 
 def _artifact(path: Path, name: str, root: Path) -> Artifact:
