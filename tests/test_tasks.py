@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import tempfile
 import zipfile
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
@@ -444,3 +445,28 @@ def test_a_missing_run_directory_is_said(tmp_path: Path) -> None:
     """The message names the folder."""
     with pytest.raises(TaskError, match="nowhere"):
         RunDirectory(tmp_path / "nowhere", "m")
+
+
+def test_a_folder_without_rights_is_one_submissions_problem() -> None:
+    """A folder that cannot be searched, or holds one that cannot be listed, does not end the reading."""
+    root = os.geteuid() == 0
+    with tempfile.TemporaryDirectory() as name:
+        run = Path(name)
+        run.chmod(0o755)
+        write(run / "a" / "artifacts" / "x.png", b"x")
+        write(run / "b" / "artifacts" / "inner" / "x.png", b"x")
+        write(run / "c" / "artifacts" / "x.png", b"x")
+        locked = [run / "a", run / "b" / "artifacts" / "inner"]
+        for folder in locked:
+            folder.chmod(0o444 if folder.name == "a" else 0o111)
+        if root:
+            os.seteuid(65534)  # root may do everything
+        try:
+            directory = RunDirectory(run, "m")
+            found = {n: [a.problem for a in directory.open(task(n)).artifacts] for n in "abc"}
+        finally:
+            if root:
+                os.seteuid(0)
+            for folder in locked:
+                folder.chmod(0o755)
+    assert found == {"a": ["unreadable"], "b": ["unreadable"], "c": [None]}
