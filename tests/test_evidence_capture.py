@@ -1,18 +1,9 @@
-"""Captures: groups of parts that fit one piece."""
+"""Captures: pieces and the whole."""
 
 from __future__ import annotations
 
-from beholder.evidence.capture import MAX_SLICE_PX, Box, join_slices, png_size, slices_of, surrounding
+from beholder.evidence.capture import Box, join_slices, png_size, surrounding
 from tests.fakes.evidence import png
-
-
-def test_groups_keep_order_and_fit() -> None:
-    """Parts stay in order, each once, and no group is higher than the browser's limit."""
-    parts = [Box(0, 950 * n, 1280, 950) for n in range(50)]
-    groups = slices_of(parts)
-    assert [part for group in groups for part in group] == parts
-    assert len(groups) == 3
-    assert all(surrounding(group).height <= MAX_SLICE_PX for group in groups)
 
 
 def test_surrounding() -> None:
@@ -22,4 +13,7 @@ def test_surrounding() -> None:
 
 def test_joined_slices() -> None:
     """Slices lie one below the other in the joined picture."""
-    assert png_size(join_slices([png((40, 30)), png((40, 12))])) == (40, 42)
+    joined = join_slices([png((40, 30)), png((40, 12), "blue")])
+    assert joined.size == (40, 42)
+    assert [joined.getpixel((39, y)) for y in (29, 41)] == [(255, 0, 0), (0, 0, 255)]
+    assert png_size(png((40, 12))) == (40, 12)

@@ -11,8 +11,8 @@ from beholder.records import MediaLimits
 from tests.fakes.evidence import LIMITS
 
 sizes = st.integers(min_value=1, max_value=20_000)
-edges = st.none() | st.integers(min_value=50, max_value=9000)
-pixels = st.none() | st.integers(min_value=50_000, max_value=6_000_000)
+edges = st.none() | st.integers(min_value=500, max_value=9000)
+pixels = st.none() | st.integers(min_value=250_000, max_value=6_000_000)
 
 
 @given(sizes, sizes, edges, pixels)

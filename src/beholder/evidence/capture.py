@@ -7,8 +7,12 @@ import io
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from beholder.evidence.cdp import Session
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 MAX_SLICE_PX = 16_384
 """Chromium's texture limit: what is captured beyond it in one piece comes out white or repeated."""
@@ -77,33 +81,22 @@ def surrounding(boxes: Iterable[Box]) -> Box:
     return Box(left, top, right - left, bottom - top)
 
 
-def slices_of(boxes: Iterable[Box]) -> list[list[Box]]:
-    """Boxes, in their order, in groups that can each be captured in one piece."""
-    groups: list[list[Box]] = []
-    for box in boxes:
-        if groups and surrounding([*groups[-1], box]).height <= MAX_SLICE_PX:
-            groups[-1].append(box)
-        else:
-            groups.append([box])
-    return groups
-
-
 def png_size(data: bytes) -> tuple[int, int]:
     """Width and height by the PNG's header (PNG specification, 11.2.2)."""
     width, height = struct.unpack(">II", data[16:24])
     return width, height
 
 
-def join_slices(slices: list[bytes]) -> bytes:
-    """One PNG of slices of equal width, top to bottom."""
-    from PIL import Image
+def join_slices(slices: list[bytes]) -> Image.Image:
+    """One RGB image of slices of equal width, top to bottom."""
+    from PIL import Image as Images
 
-    images = [Image.open(io.BytesIO(data), formats=["PNG"]).convert("RGB") for data in slices]
-    joined = Image.new("RGB", (images[0].width, sum(image.height for image in images)))
+    images = [Images.open(io.BytesIO(data), formats=["PNG"]).convert("RGB") for data in slices]
+    if len(images) == 1:
+        return images[0]
+    joined = Images.new("RGB", (images[0].width, sum(image.height for image in images)))
     top = 0
     for image in images:
         joined.paste(image, (0, top))
         top += image.height
-    out = io.BytesIO()
-    joined.save(out, "PNG", compress_level=1)
-    return out.getvalue()
+    return joined

@@ -21,7 +21,6 @@ from beholder.evidence.capture import (
     capture_slices,
     join_slices,
     png_size,
-    slices_of,
     surrounding,
 )
 from beholder.evidence.cdp import ConnectionLost, ProtocolFailure, Session
@@ -65,15 +64,8 @@ def check_html(job: Job) -> None:
 _WHOLE_LOOK_PX = 1_500_000
 """A picture up to this size is compared whole; a larger one by a small copy, which costs less."""
 
-MAX_SINGLY = 3
-"""Parts captured one by one. Each capture lays out and paints the whole page, which on a large one takes
-longer than to cut many parts out of one capture."""
-
 _FLAT_BYTES = 60_000
 """A flat picture, however large, compresses to less; only then is it decoded to make sure."""
-
-_ROUNDING = 0.9995
-"""The browser rounds a scaled size up; this keeps it below the judge's edge."""
 
 
 async def render_html(
@@ -169,9 +161,6 @@ class _Look:
 
 def _look(box: Box, plan: Plan) -> _Look:
     """The picture of the whole itself, where the browser makes it and it is not large; else a small one."""
-    if plan.tiles and plan.overview is not None:
-        # The details are in the tiles; for the rest the browser's own scaling, which redraws text, will do.
-        return _Look(box, plan.overview * _ROUNDING, is_picture=True)
     if plan.overview is not None and plan.overview >= 1.0 and box.width * box.height <= _WHOLE_LOOK_PX:
         return _Look(box, 1.0, is_picture=True)
     top = Box(box.x, box.y, box.width, min(box.height, THUMB_HEIGHT_PX))
@@ -181,70 +170,44 @@ def _look(box: Box, plan: Plan) -> _Look:
 async def _pictures(
     session: Session, box: Box, plan: Plan, job: Job, whole: bytes | None
 ) -> tuple[list[Picture], list[Shot]]:
-    """(the pictures to send, what was captured in natural size for them); `whole` is the first, if it is."""
-    pictures: list[Picture] = []
-    shots: list[Shot] = []
-    part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
+    """(the pictures to send, what was captured in natural size for them).
+
+    All are made from captures in natural size, which come out the same each time; the browser's own scaling
+    does so only nearly.
+
+    Args:
+        whole: The page's picture, where it is the only one and is there already.
+    """
     if whole is not None:
-        size = png_size(whole)
-        words = () if not plan.tiles else (f"captured whole at {plan.overview:.3f}, {size[0]}x{size[1]}",)
-        pictures.append(
-            make_picture(whole, "image/png", size, job.name, part=part, parts=parts, transforms=words)
-        )
-    elif plan.overview is not None:
-        shots = await capture_slices(session, box)
-        data, size, said = await asyncio.to_thread(_whole, [shot.png for shot in shots], plan.overview)
+        return [make_picture(whole, "image/png", png_size(whole), job.name)], []
+    needed = box if plan.overview is not None else surrounding(plan.tiles)
+    shots = await capture_slices(session, needed)
+    return await asyncio.to_thread(_lay_out, shots, plan, job.name), shots
+
+
+def _lay_out(shots: list[Shot], plan: Plan, name: str) -> list[Picture]:
+    """The overview and the parts of a page out of its slices. CPU-bound."""
+    if plan.overview is not None and plan.overview >= 1.0 and len(shots) == 1:
+        box = shots[0].box
+        return [make_picture(shots[0].png, "image/png", (box.width, box.height), name)]
+    page = join_slices([shot.png for shot in shots])
+    pictures = []
+    if plan.overview is not None:
+        part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
+        image, said = (page, "") if plan.overview >= 1.0 else shrink(page, plan.overview)
+        data = encode(image, "image/png")
         words = (said,) if said else ()
         pictures.append(
-            make_picture(data, "image/png", size, job.name, part=part, parts=parts, transforms=words)
+            make_picture(data, "image/png", image.size, name, part=part, parts=parts, transforms=words)
         )
-    groups = [[tile] for tile in plan.tiles] if len(plan.tiles) <= MAX_SINGLY else slices_of(plan.tiles)
-    number = 0
-    for group in groups:
-        around = surrounding(group)
-        shot = Shot(around, await capture_box(session, around))
-        shots.append(shot)
-        for tile, data in zip(group, await asyncio.to_thread(_pieces, shot, group), strict=True):
-            number += 1
-            place = f"captured at {tile.x},{tile.y}, {tile.width}x{tile.height}"
-            pictures.append(
-                make_picture(
-                    data,
-                    "image/png",
-                    (tile.width, tile.height),
-                    job.name,
-                    part=number,
-                    parts=plan.tiles_in_all,
-                    transforms=(place,),
-                )
-            )
-    return pictures, shots
-
-
-def _pieces(shot: Shot, boxes: list[Box]) -> list[bytes]:
-    """A PNG of each box of a shot; the shot itself where it is the only one."""
-    from PIL import Image
-
-    if boxes == [shot.box]:
-        return [shot.png]
-    image = Image.open(io.BytesIO(shot.png), formats=["PNG"]).convert("RGB")
-    left, top = shot.box.x, shot.box.y
-    return [
-        encode(crop(image, Box(box.x - left, box.y - top, box.width, box.height)), "image/png")
-        for box in boxes
-    ]
-
-
-def _whole(slices: list[bytes], scale: float) -> tuple[bytes, tuple[int, int], str]:
-    """(PNG, its size, what was done) of a page captured in slices, at `scale`."""
-    from PIL import Image
-
-    joined = slices[0] if len(slices) == 1 else join_slices(slices)
-    image: Image.Image = Image.open(io.BytesIO(joined), formats=["PNG"])
-    if scale >= 1.0:
-        return joined, image.size, ""
-    small, words = shrink(image.convert("RGB"), scale)
-    return encode(small, "image/png"), small.size, words
+    for number, tile in enumerate(plan.tiles, start=1):
+        data = encode(crop(page, tile), "image/png")
+        size, parts = (tile.width, tile.height), plan.tiles_in_all
+        words = (f"cut out at {tile.x},{tile.y}, {tile.width}x{tile.height}",)
+        pictures.append(
+            make_picture(data, "image/png", size, name, part=number, parts=parts, transforms=words)
+        )
+    return pictures
 
 
 def _all_flat(pngs: list[bytes]) -> bool:
