@@ -1,6 +1,6 @@
 """Make the pictures of the README anew: run the demo, photograph its report.
 
-    python tools/make_pictures.py
+python tools/make_pictures.py
 """
 
 import subprocess
