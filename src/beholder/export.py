@@ -298,7 +298,7 @@ def _write_parquet(table: Table, file: IO[bytes]) -> None:
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError:
         raise MissingTool(
-            'Parquet needs pyarrow: pip install "beholder[parquet]"', concerns="pyarrow"
+            "Parquet needs pyarrow: pip install pyarrow", concerns="pyarrow"
         ) from None
     types = {
         "text": arrow.string(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import beholder
-from beholder.cli import export, protocols, replies, rescore, runs, validate
+from beholder.cli import doctor, export, protocols, replies, rescore, runs, validate
 from beholder.cli.common import Commands
 
 
@@ -28,6 +28,7 @@ for command in (
     protocols.protocols,
     replies.parse_reply_command,
     replies.score_replies_command,
+    doctor.doctor_command,
     validate.validate_run_command,
     rescore.rescore_command,
     export.export_command,
