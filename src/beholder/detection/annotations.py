@@ -80,9 +80,7 @@ def load_annotations(source: Source, *, name: str = "") -> Annotations:
     rows.sort(key=lambda row: row[:2])
     for before, row in pairwise(rows):
         if before[:2] == row[:2]:
-            raise _refused(
-                name, "annotations_duplicate", f"is ambiguous: {row[1]!r} rated image {row[0]!r} twice"
-            )
+            raise _refused(name, "annotations_duplicate", f"has two rows of {row[1]!r} for image {row[0]!r}")
     images = sorted({row[0] for row in rows})
     people = sorted({row[1] for row in rows})
     groups = sorted({row[2] for row in rows if row[2] is not None})

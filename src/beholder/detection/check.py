@@ -1,8 +1,8 @@
 """Does the declared box format fit? A warning where another reading would fit much better; never a switch.
 
-The fit of a reading is the mean, over predicted boxes with a gold box of their class in the image, of the best
-IoU with one of these. It is computed for the declared format and for every other one, and each with the axes
-swapped (y before x).
+The fit of a reading is the mean, over predicted boxes with a gold box of their class in the image, of the
+best IoU with one of these. It is computed for the declared format and for every other one, and for each with
+the axes swapped (y before x).
 """
 
 from __future__ import annotations

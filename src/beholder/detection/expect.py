@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from beholder.errors import SpecError
+from beholder.detection.jsonfile import read_json_object
 
 TOLERANCE = 1e-9
 
@@ -19,15 +18,7 @@ def load_expected(path: Path) -> dict[str, Any]:
     Raises:
         SpecError: `bad_expect`, `unreadable`.
     """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise SpecError(f"{path}: {error.strerror}", slug="unreadable", concerns=str(path)) from None
-    except ValueError as error:
-        raise SpecError(f"{path}: no JSON: {error}", slug="bad_expect", concerns=str(path)) from None
-    if not isinstance(value, dict):
-        raise SpecError(f"{path}: expected a JSON object", slug="bad_expect", concerns=str(path))
-    return value
+    return read_json_object(path, "bad_expect")
 
 
 def compare(
@@ -66,4 +57,4 @@ def _equal(expected: Any, found: Any, tolerance: float) -> bool:
         return type(expected) is type(found) and bool(expected == found)
     if isinstance(expected, int) and isinstance(found, int):
         return expected == found
-    return abs(expected - found) <= tolerance
+    return bool(abs(expected - found) <= tolerance)

@@ -193,7 +193,10 @@ def _mean_changes(
     inside: NDArray[np.bool_],
     stays: NDArray[np.bool_],
 ) -> FloatArray:
-    """(3, n) changes of the mean over the classes `inside` (C,); without a cell its class `stays` (M,) or goes."""
+    """(3, n) changes of the mean over the classes `inside` (C,).
+
+    Without a cell its class `stays` (M,) or leaves the mean.
+    """
     total = np.where(inside, whole, 0.0).sum(axis=1)
     count = int(inside.sum())
     ours = inside[task.label]

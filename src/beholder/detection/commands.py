@@ -1,0 +1,401 @@
+"""`beholder detect`: argv -> one call -> exit code. The work is in the modules beside it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from beholder.errors import ConfigError, SpecError
+
+if TYPE_CHECKING:
+    from beholder.detection.boxes import Gold, Predictions
+
+EXIT_DIFFERENT = 3
+
+
+def _thresholds(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[float, ...]:
+    """Numbers; what is none is refused like a number that is no threshold."""
+    found = []
+    for value in values:
+        try:
+            found.append(float(value))
+        except ValueError:
+            raise SpecError(
+                f"IoU threshold {value!r} is no number", slug="bad_iou_threshold", concerns=value
+            ) from None
+    return tuple(found)
+
+
+_PATH = click.Path(path_type=Path)
+_json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+_gold_option = click.option("--gold", "gold_file", required=True, type=_PATH, help="Gold boxes, JSONL.")
+_predictions_option = click.option(
+    "--predictions",
+    "prediction_files",
+    required=True,
+    multiple=True,
+    metavar="[NAME=]FILE",
+    help="One model's answers, JSONL; several times for several models.",
+)
+_formats_option = click.option(
+    "--box-format",
+    "box_formats",
+    multiple=True,
+    metavar="[NAME=]FORMAT",
+    help="What a model's four numbers mean: xyxy (default), xywh, cxcywh, …_norm, xyxy_1000, yxyx_1000.",
+)
+_iou_option = click.option(
+    "--iou",
+    "thresholds",
+    multiple=True,
+    callback=_thresholds,
+    help="IoU threshold; the first is the main one.  [default: 0.5, 0.3, 0.4]",
+)
+_seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+
+
+@click.group(epilog="Example: beholder detect demo")
+def detect() -> None:
+    """Boxes: exact scores with intervals, agreement of annotators; no model is called."""
+
+
+# --- score --------------------------------------------------------------------------------------
+
+
+@detect.command(
+    epilog="Example: beholder detect score --gold gold.jsonl --predictions yolo=yolo.jsonl --out-dir scores"
+)
+@_gold_option
+@_predictions_option
+@click.option("--classes", "classes_file", type=_PATH, help='JSON: {"class_to_domain": {class: domain}}.')
+@_formats_option
+@_iou_option
+@click.option("--beta", default="2", show_default=True, help="F_beta: above 1 weighs recall more.")
+@click.option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
+@_seed_option
+@click.option("--similarity", type=_PATH, help="Class-similarity matrix, CSV: a second, relaxed score.")
+@click.option("--expect", "expect_file", type=_PATH, help="Published summary; exit 3 if a number differs.")
+@click.option(
+    "--provenance", multiple=True, metavar="[NAME=]FILE", help="JSON with a model's inference settings, kept."
+)
+@click.option("--inventory", type=_PATH, help="List of file hashes to verify first.")
+@click.option("--images", type=_PATH, help="Folder of the pictures, for the page's worst images.")
+@click.option("--out-dir", type=_PATH, help="Where summary, tables, Markdown and page go.")
+@click.option("--parquet", is_flag=True, help="Tables as Parquet too (needs pyarrow).")
+@_json_flag
+def score(**flags: Any) -> None:
+    """Score predictions against gold."""
+    from beholder.detection.job import ScoreSpec, run_score, write_results
+
+    prediction_files = _named_paths(flags["prediction_files"], "--predictions")
+    spec = ScoreSpec(
+        gold=flags["gold_file"],
+        predictions=prediction_files,
+        classes=flags["classes_file"],
+        box_formats=_per_model(flags["box_formats"], prediction_files, "--box-format"),
+        thresholds=flags["thresholds"],
+        beta=flags["beta"],
+        replicates=flags["bootstrap"],
+        seed=flags["seed"],
+        similarity=flags["similarity"],
+        provenance={
+            name: Path(file)
+            for name, file in _per_model(flags["provenance"], prediction_files, "--provenance").items()
+        },
+        inventory=flags["inventory"],
+    )
+    result = run_score(spec)
+    if flags["parquet"] and flags["out_dir"] is None:
+        raise ConfigError("--parquet writes tables: name an --out-dir", concerns="--parquet")
+    if flags["out_dir"] is not None:
+        for file in write_results(result, flags["out_dir"], parquet=flags["parquet"], images=flags["images"]):
+            _say(f"Written: {file}")
+    differences = None
+    if flags["expect_file"] is not None:
+        from beholder.detection.expect import compare, load_expected
+
+        differences = compare(load_expected(flags["expect_file"]), result.summary)
+    if flags["as_json"]:
+        summary = dict(result.summary)
+        if differences is not None:
+            summary["expect"] = {"equal": not differences, "differences": differences}
+        _print_json(summary)
+    else:
+        from beholder.detection.markdown import plain_summary
+
+        click.echo(plain_summary(result.summary))
+    if differences is not None:
+        _say_differences(differences, flags["expect_file"])
+
+
+def _say_differences(differences: Sequence[Mapping[str, Any]], file: Path) -> None:
+    if not differences:
+        _say(f"Every number of {file} is equal.")
+        return
+    for line in differences[:20]:
+        found = "missing" if line.get("missing") else repr(line["found"])
+        _say(f"{line['where']}: expected {line['expected']!r}, found {found}")
+    _say(f"{len(differences)} numbers differ from {file}.")
+    sys.exit(EXIT_DIFFERENT)
+
+
+# --- agreement ----------------------------------------------------------------------------------
+
+
+@detect.command(epilog="Example: beholder detect agreement --annotations annotations.jsonl --bootstrap 2000")
+@click.option("--annotations", "annotations_file", required=True, type=_PATH, help="Annotations, JSONL.")
+@click.option(
+    "--iou", "thresholds", multiple=True, callback=_thresholds, help="IoU threshold.  [default: 0.5]"
+)
+@click.option("--classes", "classes_file", type=_PATH, help="Classes that annotators could choose, JSON.")
+@click.option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
+@_seed_option
+@click.option("--expect", "expect_file", type=_PATH, help="Published figures; exit 3 if a number differs.")
+@_json_flag
+def agreement(
+    annotations_file: Path,
+    thresholds: tuple[float, ...],
+    classes_file: Path | None,
+    bootstrap: int,
+    seed: int,
+    expect_file: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """How far annotators agree: alpha, kappa, F1 of class sets and of boxes."""
+    from beholder.detection.agree import agreement as agree
+    from beholder.detection.annotations import load_annotations
+    from beholder.detection.job import load_domains
+
+    found = agree(
+        load_annotations(annotations_file),
+        thresholds=thresholds or (0.5,),
+        classes=tuple(load_domains(classes_file)) if classes_file else (),
+        replicates=bootstrap,
+        seed=seed,
+    )
+    differences = None
+    if expect_file is not None:
+        from beholder.detection.expect import compare, load_expected
+
+        differences = compare(load_expected(expect_file), found)
+        found["expect"] = {"equal": not differences, "differences": differences}
+    if as_json:
+        _print_json(found)
+    else:
+        from beholder.detection.markdown import plain_agreement
+
+        click.echo(plain_agreement(found))
+    if differences is not None and expect_file is not None:
+        _say_differences(differences, expect_file)
+
+
+# --- render -------------------------------------------------------------------------------------
+
+
+@detect.command(
+    epilog="Example: beholder detect render --gold gold.jsonl --predictions a=a.jsonl --worst 9 -o worst.png"
+)
+@_gold_option
+@_predictions_option
+@_formats_option
+@click.option("--iou", "threshold", type=float, default=0.5, show_default=True, help="IoU threshold.")
+@click.option("--image-id", "image_ids", multiple=True, help="Image to draw; several times: a contact sheet.")
+@click.option(
+    "--worst", type=click.IntRange(min=1), help="The N images with most errors, as a contact sheet."
+)
+@click.option("--images", type=_PATH, help="Folder of the pictures; grey ground without it.")
+@click.option("-o", "--out", required=True, type=_PATH, help="Picture to write: .png, .jpg, .webp.")
+@_json_flag
+def render(
+    gold_file: Path,
+    prediction_files: tuple[str, ...],
+    box_formats: tuple[str, ...],
+    threshold: float,
+    image_ids: tuple[str, ...],
+    worst: int | None,
+    images: Path | None,
+    out: Path,
+    *,
+    as_json: bool,
+) -> None:
+    """Draw gold and predicted boxes with what became of each."""
+    from beholder.detection.job import draw_scenes
+
+    if bool(image_ids) == bool(worst):
+        raise ConfigError("say either --image-id or --worst N", concerns="--worst")
+    gold, models = _load(gold_file, prediction_files, box_formats)
+    _refuse_overwrite(out, [gold_file, *_named_paths(prediction_files, "--predictions").values()])
+    drawn = draw_scenes(gold, models, threshold, image_ids=image_ids, worst=worst, images=images, out=out)
+    if as_json:
+        _print_json({"written": str(out), "images": drawn})
+        return
+    for one in drawn:
+        missing = "" if one["picture"] or images is None else "  (no picture found)"
+        click.echo(
+            f"{one['image_id']}  {one['model']}  TP {one['tp']}  FP {one['fp']}  FN {one['fn']}{missing}"
+        )
+    click.echo(f"Written: {out}")
+
+
+# --- convert ------------------------------------------------------------------------------------
+
+
+@detect.command(epilog="Example: beholder detect convert coco.json --from coco --kind gold -o gold.jsonl")
+@click.argument("source", type=_PATH)
+@click.option("--from", "source_format", required=True, help="jsonl, coco, yolo, voc, raw.")
+@click.option("--to", "target_format", default="jsonl", show_default=True, help="jsonl, coco, yolo, voc.")
+@click.option(
+    "--kind", type=click.Choice(["gold", "predictions"]), required=True, help="What the file holds."
+)
+@click.option("--gold", "gold_file", type=_PATH, help="Gold of predictions: sizes, ids, COCO categories.")
+@click.option("--names", type=_PATH, help="Class names, one a line, for yolo.")
+@click.option("--images", type=_PATH, help="Folder of the pictures, for sizes that yolo does not tell.")
+@click.option("--box-format", default="xyxy", show_default=True, help="Of jsonl and raw boxes.")
+@click.option("--id-from", type=click.Choice(["id", "file_name"]), default="id", help="A COCO image's id.")
+@click.option("-o", "--out", required=True, type=_PATH, help="File (jsonl, coco) or folder (yolo, voc).")
+@_json_flag
+def convert(**flags: Any) -> None:
+    """Box files of other tools to ours and back; what was done is recorded beside the result."""
+    from beholder.detection.converting import ConvertSpec, run_convert
+
+    as_json = flags.pop("as_json")
+    flags["gold"] = flags.pop("gold_file")
+    _refuse_overwrite(flags["out"], [flags["source"], *filter(None, [flags["gold"], flags["names"]])])
+    record = run_convert(ConvertSpec(**flags))
+    if as_json:
+        _print_json(record)
+        return
+    click.echo(f"Written: {record['out']}  {record['images']} images, {record['boxes']} boxes")
+    for note in record["notes"]:
+        _say(note)
+
+
+# --- check --------------------------------------------------------------------------------------
+
+
+@detect.command(epilog="Example: beholder detect check --gold gold.jsonl --predictions a=a.jsonl")
+@click.option("--gold", "gold_file", type=_PATH, help="Gold boxes, JSONL.")
+@click.option(
+    "--predictions", "prediction_files", multiple=True, metavar="[NAME=]FILE", help="Answers, JSONL."
+)
+@_formats_option
+@click.option("--inventory", type=_PATH, help="List of file hashes to verify.")
+@_json_flag
+def check(
+    gold_file: Path | None,
+    prediction_files: tuple[str, ...],
+    box_formats: tuple[str, ...],
+    inventory: Path | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Read everything, score nothing: coverage, odd boxes, a box format that does not fit, file hashes."""
+    from beholder.detection.job import check_files
+
+    if gold_file is None and inventory is None:
+        raise ConfigError("say --gold (with --predictions) or --inventory", concerns="--gold")
+    if gold_file is None and prediction_files:
+        raise ConfigError("--predictions needs --gold", concerns="--gold")
+    files = _named_paths(prediction_files, "--predictions")
+    report = check_files(
+        gold_file, files, _per_model(box_formats, files, "--box-format"), inventory=inventory
+    )
+    if as_json:
+        _print_json(report)
+    else:
+        from beholder.detection.markdown import plain_check
+
+        click.echo(plain_check(report))
+    if report.get("inventory") and (report["inventory"]["changed"] or report["inventory"]["missing"]):
+        _say("Files differ from the inventory.")
+        sys.exit(EXIT_DIFFERENT)
+
+
+# --- demo ---------------------------------------------------------------------------------------
+
+
+@detect.command(epilog="Example: beholder detect demo --out-dir boxes")
+@click.option(
+    "--out-dir", type=_PATH, default=Path("beholder-detect-demo"), show_default=True, help="Results."
+)
+@_json_flag
+def demo(out_dir: Path, *, as_json: bool) -> None:
+    """Score two invented models on forty invented street images: real numbers, no model, no network."""
+    from beholder.detection.demo import run_demo
+    from beholder.detection.markdown import plain_summary
+
+    result, written = run_demo(out_dir)
+    if as_json:
+        _print_json(result.summary)
+        return
+    click.echo(plain_summary(result.summary))
+    for file in written:
+        click.echo(f"Written: {file}")
+
+
+# --- helpers ------------------------------------------------------------------------------------
+
+
+def _load(
+    gold_file: Path, prediction_files: Sequence[str], box_formats: Sequence[str]
+) -> tuple[Gold, list[Predictions]]:
+    from beholder.detection.read import load_gold, load_predictions
+
+    files = _named_paths(prediction_files, "--predictions")
+    formats = _per_model(box_formats, files, "--box-format")
+    gold = load_gold(gold_file)
+    return gold, [
+        load_predictions(file, gold, name=name, box_format=formats.get(name, "xyxy"))
+        for name, file in files.items()
+    ]
+
+
+def _named_paths(items: Iterable[str], flag: str) -> dict[str, Path]:
+    """NAME=FILE; without a name, the file's own."""
+    found: dict[str, Path] = {}
+    for item in items:
+        name, equals, file = item.partition("=")
+        if not equals or Path(item).is_file():
+            name, file = Path(item).stem, item
+        if not name or not file:
+            raise ConfigError(f"{flag} {item!r}: write NAME=FILE", concerns=flag)
+        if name in found:
+            raise SpecError(f"{flag}: two models are called {name!r}", slug="duplicate_model", concerns=name)
+        found[name] = Path(file)
+    return found
+
+
+def _per_model(items: Iterable[str], models: Mapping[str, Path], flag: str) -> dict[str, str]:
+    """NAME=VALUE for one model, or VALUE for all."""
+    found: dict[str, str] = {}
+    for item in items:
+        name, equals, value = item.partition("=")
+        if not equals:
+            found |= dict.fromkeys(models, item)
+        elif name not in models:
+            raise ConfigError(f"{flag} {item!r}: no --predictions is called {name!r}", concerns=flag)
+        else:
+            found[name] = value
+    return found
+
+
+def _refuse_overwrite(out: Path, inputs: Iterable[Path]) -> None:
+    for file in inputs:
+        if out.resolve() == file.resolve():
+            raise ConfigError(f"{out} is an input", concerns="--out")
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _print_json(value: Any) -> None:
+    from beholder.detection.write import strict_json
+
+    sys.stdout.buffer.write(strict_json(value).encode() + b"\n")
+    sys.stdout.flush()

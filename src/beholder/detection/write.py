@@ -1,0 +1,53 @@
+"""Files that the commands write, and where they may be written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from beholder.errors import SpecError
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def strict_json(value: Any, *, indent: int | None = 1) -> str:
+    """JSON without NaN, readable in UTF-8; half a surrogate pair, which UTF-8 cannot hold, stays escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def safe_out_dir(out_dir: Path, inputs: Iterable[Path]) -> Path:
+    """The folder, made if need be.
+
+    Raises:
+        SpecError: `out_dir_is_input`: an input lies in it, and what is published must stay as it is;
+            `unwritable`.
+    """
+    for file in inputs:
+        if file.resolve().parent == out_dir.resolve():
+            raise SpecError(
+                f"{out_dir} holds the input {file.name}; name another folder for the results",
+                slug="out_dir_is_input",
+                concerns=str(out_dir),
+            )
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SpecError(f"{out_dir}: {error.strerror}", slug="unwritable", concerns=str(out_dir)) from None
+    return out_dir
+
+
+def write_text(path: Path, text: str) -> Path:
+    """A text file in UTF-8 with LF line ends.
+
+    Raises:
+        SpecError: `unwritable`.
+    """
+    try:
+        path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    except OSError as error:
+        raise SpecError(f"{path}: {error.strerror}", slug="unwritable", concerns=str(path)) from None
+    return path
