@@ -435,11 +435,17 @@ def _evidence(row: Json) -> Evidence:
         status=found["status"],
         route=row["route"],
         reason=None if ok else row["reason"],
-        detail="" if ok else (row["main_score_error"] or "").removeprefix(f"{row['reason']}: "),
+        detail="" if ok else _detail(row),
         artifacts=tuple(ArtifactEvidence(**item) for item in found["artifacts"]),
         pictures=tuple(pictures),
         warnings=tuple(Warning_(**item) for item in found["warnings"]),
     )
+
+
+def _detail(row: Json) -> str:
+    """What stands after the reason in a row's `main_score_error`; empty if nothing does."""
+    reason, _, detail = str(row["main_score_error"]).partition(": ")
+    return detail if reason == row["reason"] else ""
 
 
 def _manifest(source: _Source, pins: Json, hashes: Pins) -> dict[str, Any]:

@@ -1,0 +1,94 @@
+"""The schemas that ship, against what runs write."""
+
+from __future__ import annotations
+
+import copy
+import json
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator, ValidationError
+
+from beholder.demo import demo_spec
+from beholder.run import judge_run
+from beholder.run.rescore import rescore
+from tests.fakes.runs import rows_of, summary_of
+
+
+def schema(name: str) -> Draft202012Validator:
+    text = (resources.files("beholder") / "schemas" / f"{name}.schema.json").read_text("utf-8")
+    content = json.loads(text)
+    Draft202012Validator.check_schema(content)
+    return Draft202012Validator(content)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The demo's out-dir: scored, absent and unscored, of two models."""
+    out = tmp_path_factory.mktemp("demo") / "o"
+    with demo_spec(out) as spec:
+        judge_run(spec)
+    return out
+
+
+def rows(out: Path) -> list[dict[str, Any]]:
+    return [row for folder in sorted(out.iterdir()) if folder.is_dir() for row in rows_of(folder)]
+
+
+def test_every_row_and_summary_of_a_run_fits(demo: Path) -> None:
+    """All outcomes, one model's summary and the joint one."""
+    found = rows(demo)
+    assert {row["outcome"] for row in found} == {"scored", "absent", "unscored"}
+    for row in found:
+        schema("row").validate(row)
+    schema("summary").validate(summary_of(demo))
+    for folder in demo.iterdir():
+        if folder.is_dir():
+            schema("summary").validate(summary_of(folder))
+
+
+def test_what_rescoring_writes_fits_too(demo: Path, tmp_path: Path) -> None:
+    """Same files, same form."""
+    rescore(demo, tmp_path / "new")
+    for row in rows(tmp_path / "new"):
+        schema("row").validate(row)
+    schema("summary").validate(summary_of(tmp_path / "new"))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "changes"),
+    [
+        ("unscored", {"main_score": 0}),
+        ("unscored", {"pass": False}),
+        ("unscored", {"reason": None}),
+        ("absent", {"scores": {"exists": 0}}),
+        ("scored", {"main_score": None}),
+        ("scored", {"reason": "timeout"}),
+        ("scored", {"outcome": "failed"}),
+        ("scored", {"question_sha256": "abc"}),
+    ],
+)
+def test_a_row_that_breaks_a_promise_does_not_fit(demo: Path, outcome: str, changes: dict[str, Any]) -> None:
+    """No number without a score, no score without a number, no missing reason."""
+    row = next(row for row in rows(demo) if row["outcome"] == outcome)
+    with pytest.raises(ValidationError):
+        schema("row").validate({**row, **changes})
+
+
+@pytest.mark.parametrize("name", ["coverage", "mean_bounds", "unscored", "ci_method"])
+def test_a_summary_without_its_coverage_and_bounds_does_not_fit(demo: Path, name: str) -> None:
+    """Neither of one model nor within a joint one."""
+    joint = copy.deepcopy(summary_of(demo))
+    one = next(iter(joint["models"].values()))
+    del one[name]
+    for broken in (one, joint):
+        with pytest.raises(ValidationError):
+            schema("summary").validate(broken)
+
+
+def test_every_field_of_a_row_stands_in_its_schema(demo: Path) -> None:
+    """A field that is added is added to the schema."""
+    properties = schema("row").schema["properties"]
+    assert {key for row in rows(demo) for key in row} == set(properties)
