@@ -7,6 +7,7 @@ import click
 import beholder
 from beholder.cli import doctor, export, protocols, replies, rescore, runs, validate
 from beholder.cli.common import Commands
+from beholder.detection.commands import detect
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -32,5 +33,6 @@ for command in (
     validate.validate_run_command,
     rescore.rescore_command,
     export.export_command,
+    detect,
 ):
     main.add_command(command)
