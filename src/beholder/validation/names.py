@@ -25,11 +25,13 @@ class Names:
 
     Attributes:
         folders, files: By the name that a task is looked up by: of a file its stem.
+        near: Entries by their name without regard to case, leading zeros and a decimal point.
     """
 
     folders: dict[str, str] = field(default_factory=dict)
     files: dict[str, list[str]] = field(default_factory=dict)
     claimed: set[str] = field(default_factory=set)
+    near: dict[str, list[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, run_dir: Path) -> Names:
@@ -41,9 +43,11 @@ class Names:
                 continue
             if entry.is_dir():
                 names.folders[name] = entry.name
+                names.near.setdefault(_loose(name), []).append(f"{entry.name}/")
             else:
                 stem, dot, _ = name.rpartition(".")
                 names.files.setdefault(stem if dot else name, []).append(entry.name)
+                names.near.setdefault(_loose(stem if dot else name), []).append(entry.name)
         return names
 
     def claim(self, task_id: str) -> list[str]:
@@ -57,12 +61,8 @@ class Names:
 
     def like(self, task_id: str) -> str | None:
         """An entry that differs from the task's name only in case, zeros or a decimal point."""
-        wanted = _loose(task_id)
-        entries = [*((name, f"{entry}/") for name, entry in self.folders.items())]
-        entries += [(name, entry) for name, files in self.files.items() for entry in files]
-        return next(
-            (e for name, e in entries if _loose(name) == wanted and e.rstrip("/") not in self.claimed), None
-        )
+        found = self.near.get(_loose(task_id), ())
+        return next((entry for entry in found if entry.rstrip("/") not in self.claimed), None)
 
     def unclaimed(self) -> Iterator[Problem]:
         """What no task asked for."""
