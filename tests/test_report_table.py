@@ -108,6 +108,14 @@ def test_text_that_a_spreadsheet_would_run_is_defused(tmp_path: Path) -> None:
     assert (tmp_path / "gis_results.csv").read_bytes().startswith(b"\xef\xbb\xbf")
 
 
+def test_no_reply_can_break_the_workbook(tmp_path: Path) -> None:
+    """Signs that XML forbids become visible, and a text too long for a cell is cut with a note."""
+    text, sheet = written(tmp_path, row(repeats=[repeat(1, 100, "a\x0bb" + "x" * 40_000)]))
+    assert str(sheet[1][10]).startswith("a\ufffdbx")
+    assert str(sheet[1][10]).endswith("… [cut: 40003 characters]")
+    assert text[1][10] == "a\x0bb" + "x" * 40_000
+
+
 @pytest.mark.parametrize(
     ("name", "kind"), [("a.HTM", "html_screenshot"), ("a.jpeg", "jpg"), ("a.PNG", "png"), ("a.webp", "webp")]
 )

@@ -223,6 +223,19 @@ def test_the_new_out_dir_stands_alone(finished: Path, tmp_path: Path) -> None:
     assert not [path for path in (tmp_path / "one").rglob("*") if path.is_symlink()]
 
 
+def test_the_new_out_dir_can_be_gone_on_with(finished: Path, tmp_path: Path) -> None:
+    """judge-run with the new protocol takes it up: same rows, and no call, for its server is gone."""
+    new = changed(tmp_path, ("legible = 1, balanced = 1", "legible = 3, balanced = 1"))
+    rescore(finished / "o", tmp_path / "new", protocol=new)
+    rows = (tmp_path / "new/judge_results.jsonl").read_bytes()
+    url = json.loads((finished / "o/manifest.json").read_text())["judge"]["base_url"]
+    line = judge_command(finished, tmp_path / "new", url.removesuffix("/v1"), "--max-retries", 0)
+    done = run([str(new) if part == "gis-bench" else part for part in line])
+    assert done.returncode == 3, done.stderr
+    assert (tmp_path / "new/judge_results.jsonl").read_bytes() == rows
+    assert json.loads((tmp_path / "new/run.json").read_text())["calls"]["made"] == 0
+
+
 def test_the_old_folder_may_be_read_only(finished: Path, tmp_path: Path) -> None:
     """Nothing is created there, not even for a moment."""
     folders = [finished / "o", *(path for path in (finished / "o").rglob("*") if path.is_dir())]

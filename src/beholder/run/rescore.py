@@ -152,6 +152,8 @@ def _new_folder(to: Path) -> Iterator[Path]:
     try:
         partial.mkdir(parents=True)
         yield partial
+        with contextlib.suppress(FileNotFoundError):
+            to.rmdir()  # an empty folder, which Windows would not replace
         partial.replace(to)
     except OSError as error:
         raise StoreError(f"{to}: {error.strerror or error}", slug="disk", concerns=str(to)) from None
