@@ -230,6 +230,35 @@ def test_another_format_of_the_same_kind_is_a_note(tmp_path: Path) -> None:
     assert found(validation) == {("b", "too_large", "b.png")}
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("a.pdf", b"%PDF-1.7", None),
+        ("a.pdf", b"\n\n%PDF-1.4", None),
+        ("a.pdf", b"<html>", "wrong_type"),
+        ("a.docx", b"PK\x03\x04", None),
+        ("a.docx", b"just text", "wrong_type"),
+        ("a.xlsx", b"\x89PNG\r\n\x1a\n", "wrong_type"),
+        ("a.doc", b"{\\rtf1", None),
+        ("a.doc", b"\xdb\xa5-\0\0\0", None),
+        ("a.doc", b"<p>a page</p>", "wrong_type"),
+        ("a.mp4", b"\0\0\0\x18ftypisom", None),
+        ("a.mp4", b"\x1a\x45\xdf\xa3", None),
+        ("a.mp4", b"GIF89a", "wrong_type"),
+        ("a.md", "안녕".encode(), None),
+        ("a.md", b"\x7fELF\0\0", "wrong_type"),
+        ("a.xyz", b"anything", None),
+    ],
+)
+def test_content_is_held_against_the_suffix(
+    tmp_path: Path, name: str, content: bytes, kind: str | None
+) -> None:
+    """By the first bytes; a suffix that nobody knows promises nothing."""
+    write(tmp_path / "run" / name, content)
+    validation = validate_run(tasks_file(tmp_path, "a"), tmp_path / "run")
+    assert [problem.kind for problem in validation.problems] == ([kind] if kind else [])
+
+
 def test_outside_hosts_are_listed_with_the_flag_that_allows_them(tmp_path: Path) -> None:
     """Of pages, and of the style sheets and scripts beside them; they are no problem."""
     file = tasks_file(tmp_path, "a", "b", "c")
@@ -269,6 +298,21 @@ def test_the_command_exits_2_with_problems_and_0_without(tmp_path: Path) -> None
     assert second.returncode == 0
     assert "--network cdn.example.com" in second.stdout
     assert "Nothing is wrong." in second.stdout
+
+
+def test_several_models_are_told_apart(tmp_path: Path) -> None:
+    """One document by model; one model's problem is the command's."""
+    file = tasks_file(tmp_path, "a")
+    picture(tmp_path / "one" / "a.png")
+    write(tmp_path / "two" / "a.png", b"")
+    line = command(
+        "validate-run", "--tasks", file, "--run-dir", tmp_path / "one", "--run-dir", f"B={tmp_path}/two"
+    )
+    done = run([*line, "--json"])
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["ok"]) == (2, False)
+    assert {name: one["counts"] for name, one in told["models"].items()} == {"one": {}, "B": {"empty": 1}}
+    assert "== B ==" in run(line).stdout
 
 
 def test_korean_headings_and_names_with_escapes(tmp_path: Path) -> None:

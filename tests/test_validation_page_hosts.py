@@ -54,6 +54,8 @@ def test_what_a_page_asks_for_is_found(text: str, expected: dict[str, str]) -> N
         '<form action="https://form.example.com">',
         '<link rel="canonical" href="https://me.example.com/">',
         '<link rel="preconnect" href="https://near.example.com">',
+        "<link rel=dns-prefetch href='//near.example.com'>",
+        '<link rel="shortcut icon" href="https://icon.example.com/favicon.ico">',
         '<svg xmlns="http://www.w3.org/2000/svg">',
         "<script>document.createElementNS('http://www.w3.org/2000/svg', 'g')</script>",
         "<script>// see https://doc.example.com\n</script>",

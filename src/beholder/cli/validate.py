@@ -17,14 +17,21 @@ from beholder.cli.common import EXIT_USER, PATH, json_flag, option, pairs, print
     epilog="Example: beholder validate-run --tasks tasks.jsonl --run-dir runs/a --protocol gis-bench",
 )
 @option("--tasks", required=True, type=PATH, help="Task file: .jsonl, .json, .csv, .xlsx.")
-@option("--run-dir", required=True, metavar="[NAME=]PATH", help="One model's submissions.")
+@option(
+    "--run-dir",
+    "run_dirs",
+    required=True,
+    multiple=True,
+    metavar="[NAME=]PATH",
+    help="One model's submissions; several times for several models.",
+)
 @option("--protocol", help="Built-in id or protocol file: which columns and files are needed.")
 @option("--prompt-file", type=PATH, help="Your own wording, which tells the columns it needs.")
 @option("--columns", metavar="OURS=THEIRS,…", help="Names of your columns, where they differ.")
 @json_flag
 def validate_run_command(
     tasks: Path,
-    run_dir: str,
+    run_dirs: tuple[str, ...],
     protocol: str | None,
     prompt_file: Path | None,
     columns: str | None,
@@ -41,35 +48,46 @@ def validate_run_command(
     from beholder.validation import validate_run
 
     loaded = load_protocol(protocol, prompt_file=prompt_file) if protocol else None
-    ((model, path),) = parse_run_dirs((run_dir,)).items()
     mapping = pairs((columns or "").split(","), "--columns")
-    found = validate_run(tasks, path, protocol=loaded, columns=mapping, model=model)
+    models = {
+        model: (path, validate_run(tasks, path, protocol=loaded, columns=mapping, model=model))
+        for model, path in parse_run_dirs(run_dirs).items()
+    }
+    ok = not any(found.problems for _, found in models.values())
     if as_json:
-        print_json({"tasks_file": str(tasks), "run_dir": str(path), "model": model, **found.as_json()})
+        told = [
+            {"tasks_file": str(tasks), "run_dir": str(path), "model": model, **found.as_json()}
+            for model, (path, found) in models.items()
+        ]
+        print_json(told[0] if len(told) == 1 else {"ok": ok, "models": {one["model"]: one for one in told}})
     else:
-        _show(found)
-    sys.exit(EXIT_USER if found.problems else 0)
+        for model, (_, found) in models.items():
+            if len(models) > 1:
+                _line(f"== {model} ==")
+            _show(found)
+    sys.exit(0 if ok else EXIT_USER)
+
+
+def _line(text: str) -> None:
+    from beholder.report.terminal import visible
+
+    # Names of files may hold escape sequences that would drive the reader's terminal.
+    click.echo(visible(text))
 
 
 def _show(found: Any) -> None:
-    from beholder.report.terminal import visible
-
-    def line(text: str) -> None:
-        # Names of files may hold escape sequences that would drive the reader's terminal.
-        click.echo(visible(text))
-
     for task_id, problems in groupby(found.problems, key=lambda problem: problem.task_id):
-        line(f"task {task_id}" if task_id is not None else "files")
+        _line(f"task {task_id}" if task_id is not None else "files")
         for problem in problems:
             place = f"{problem.path}: " if problem.path else ""
-            line(f"  {problem.kind:12} {place}{problem.detail}")
+            _line(f"  {problem.kind:12} {place}{problem.detail}")
     for note in found.notes:
-        line(f"note: task {note.task_id}, {note.path}: {note.detail}")
+        _line(f"note: task {note.task_id}, {note.path}: {note.detail}")
     if found.hosts:
-        line("Pages name outside hosts. A run decides about them with --network block, allow or names:")
+        _line("Pages name outside hosts. A run decides about them with --network block, allow or names:")
         for use in found.hosts:
             shown = ", ".join(use.tasks[:5]) + (f", … {len(use.tasks)} in all" if len(use.tasks) > 5 else "")
-            line(f"  {use.host}: {use.way} ({shown})")
-        line(f"To allow just these: {found.network_flag}")
+            _line(f"  {use.host}: {use.way} ({shown})")
+        _line(f"To allow just these: {found.network_flag}")
     counts = ", ".join(f"{count} {kind}" for kind, count in found.counts.items())
-    line(f"{found.tasks} tasks, {found.submissions} with a submission. {counts or 'Nothing is wrong.'}")
+    _line(f"{found.tasks} tasks, {found.submissions} with a submission. {counts or 'Nothing is wrong.'}")

@@ -27,10 +27,10 @@ _CONTENT: Mapping[str, tuple[str, ...]] = {
     ".pdf": ("application/pdf",),
     **dict.fromkeys((".docx", ".pptx", ".xlsx", ".docm", ".pptm", ".xlsm"), (_ZIP, _OLE)),
     **dict.fromkeys((".odt", ".odp", ".ods"), (_ZIP, _OLE)),
-    **dict.fromkeys((".doc", ".ppt", ".xls"), (_OLE, _ZIP)),
-    **dict.fromkeys((".mp4", ".mov", ".m4v"), ("video/mp4",)),
-    **dict.fromkeys((".webm", ".mkv"), ("video/webm",)),
+    **dict.fromkeys((".doc", ".ppt", ".xls"), (_OLE, _ZIP, "application/rtf")),
+    **dict.fromkeys((".mp4", ".mov", ".m4v", ".webm", ".mkv"), ("video/mp4", "video/webm")),
 }  # fmt: skip
+_OLD = {".doc", ".ppt", ".xls"}
 _TEXT = {*KINDS, ".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yaml", ".yml", ".py"}
 
 
@@ -79,10 +79,12 @@ def _content_problem(artifact: Artifact) -> tuple[str, str, Level] | None:
             return "wrong_type", f"{artifact.suffix} by name, {found or 'no text'} by content", "problem"
         return None
     expected = _CONTENT.get(artifact.suffix)
-    if expected and found not in expected:
-        what = found or "text or something unknown"
-        return "wrong_type", f"{artifact.suffix} by name, {what} by content", "problem"
-    return None
+    if expected is None or found in expected or (artifact.suffix == ".pdf" and b"%PDF-" in start[:1024]):
+        return None
+    if artifact.suffix in _OLD and not found and b"\0" in start:
+        return None  # word processors before 1997 had formats of their own
+    what = found or ("something unknown" if b"\0" in start else "text")
+    return "wrong_type", f"{artifact.suffix} by name, {what} by content", "problem"
 
 
 def _image_problem(data: bytes, suffix: str) -> tuple[str, str, Level] | None:

@@ -41,7 +41,9 @@ _QUOTED = re.compile(r"[\"'`]\s{0,9}$")
 # An address in a string that is markup itself: a link is one, whatever the script does with it.
 _LINK_IN_STRING = re.compile(r"(?<![.\w])href\s{0,9}=\s{0,9}\\?[\"'`]\s{0,9}$", re.IGNORECASE)
 _TAG = re.compile(r"<([A-Za-z][\w:-]{0,40})[^<>]*")
-_REL = re.compile(r"\brel\s{0,9}=\s{0,9}[\"']?([\w\s-]{1,80})", re.IGNORECASE)
+_REL = re.compile(
+    r"\brel\s{0,9}=\s{0,9}(?:\"([^\"<>]{0,200})|'([^'<>]{0,200})|([^\s\"'<>]{1,80}))", re.IGNORECASE
+)
 _SRCSET = re.compile(r"\b(?:image)?srcset\s{0,9}=\s{0,9}(\"[^\"]{0,20000}\"|'[^']{0,20000}')", re.IGNORECASE)
 _SCRIPT_OPEN = re.compile(r"<script\b([^<>]{0,2000})>", re.IGNORECASE)
 _SCRIPT_CLOSE = re.compile(r"</script", re.IGNORECASE)
@@ -49,10 +51,8 @@ _DATA_TYPE = re.compile(r"\btype\s{0,9}=\s{0,9}[\"']?[\w/+.-]*json", re.IGNORECA
 
 _RESOURCE_ATTRIBUTES = {"src", "poster", "data", "background", "xlink:href", "data-src", "code", "archive"}
 _NO_RESOURCE_TAGS = {"a", "area", "base", "form"}
-_NO_RESOURCE_RELS = {
-    "alternate", "author", "canonical", "dns-prefetch", "help", "license", "me", "next", "nofollow",
-    "noopener", "preconnect", "prev", "search", "shortlink",
-}  # fmt: skip
+# What a browser without a window fetches of a page's links: no icons, no feeds, no manifest.
+_RESOURCE_RELS = {"stylesheet", "preload", "modulepreload", "prefetch"}
 # Names that documents are recognised by, which nobody asks for.
 _NAMESPACES = ("www.w3.org", "purl.org", "ns.adobe.com", "xmlns.com", "schema.org", "json-schema.org")
 # The varying part of a map's tile servers: {s}.tile.example.org, ${sub}.tile.example.org, %s.example.org
@@ -117,8 +117,8 @@ def _markup(before: str, after: str) -> str | None:
         if element == "link":
             whole = tag[0] + after.partition(">")[0]
             rel = _REL.search(whole)
-            words = set(rel[1].lower().split()) if rel else set()
-            if not words or words <= _NO_RESOURCE_RELS:
+            words = (rel[1] or rel[2] or rel[3] or "").lower().split() if rel else []
+            if not _RESOURCE_RELS.intersection(words):
                 return None
         return f"href of <{element}>"
     return f"{name} of <{element}>" if name in _RESOURCE_ATTRIBUTES else None
