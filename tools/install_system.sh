@@ -4,7 +4,7 @@
 # PYTHON is the interpreter of the environment that has beholder.
 set -eu
 
-PACKAGES="chromium-headless-shell fonts-liberation fonts-noto-cjk fonts-noto-color-emoji"
+PACKAGES="chromium-headless-shell fontconfig fonts-liberation fonts-noto-cjk fonts-noto-color-emoji"
 
 missing() {
     for package in $PACKAGES; do

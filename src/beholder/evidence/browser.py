@@ -159,6 +159,13 @@ def _ways() -> list[_Way]:
     )
     return [
         _Way(before=handed, owner=RENDERER_USER, reason=f"run as root, handed to user {RENDERER_USER}"),
+        # A container or chroot may forbid the namespaces that the sandbox is made of: not root, at least.
+        _Way(
+            before=handed,
+            owner=RENDERER_USER,
+            sandbox=False,
+            reason=f"handed to user {RENDERER_USER}, whose namespaces this system does not allow",
+        ),
         _Way(
             before=tied,
             sandbox=False,
