@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from beholder.detection.read import load_gold, load_predictions
-from beholder.detection.score import score
+from beholder.detection.scoring import score
 from beholder.errors import SpecError
 
 

@@ -79,15 +79,17 @@ def render_scene(
 
 
 def contact_sheet(pictures: Sequence[Image.Image], *, columns: int = _SHEET_COLUMNS) -> Image.Image:
-    """Pictures side by side in equal cells, with the key to colours and lines below."""
+    """Pictures side by side, with the key to colours and lines below."""
     columns = max(1, min(columns, len(pictures)))
-    rows = math.ceil(len(pictures) / columns)
     cell = _SHEET_CELL_PX
-    sheet = Image.new("RGB", (columns * cell, rows * cell + 4 * _BAR_PX), "white")
-    for at, picture in enumerate(pictures):
-        small = ImageOps.contain(picture, (cell - 12, cell - 12))
-        sheet.paste(small, (at % columns * cell + 6, at // columns * cell + 6))
-    _draw_key(ImageDraw.Draw(sheet), 6, rows * cell + 6)
+    small = [ImageOps.contain(picture, (cell - 12, cell - 12)) for picture in pictures]
+    rows = [small[at : at + columns] for at in range(0, len(small), columns)]
+    heights = [max(one.height for one in row) + 12 for row in rows]
+    sheet = Image.new("RGB", (columns * cell, sum(heights) + 4 * _BAR_PX + 6), "white")
+    for at, row in enumerate(rows):
+        for column, one in enumerate(row):
+            sheet.paste(one, (column * cell + 6, sum(heights[:at]) + 6))
+    _draw_key(ImageDraw.Draw(sheet), 6, sum(heights) + 6)
     return sheet
 
 

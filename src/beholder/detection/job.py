@@ -11,7 +11,7 @@ from beholder.detection.boxes import Gold, Predictions
 from beholder.detection.formats import canonical_format
 from beholder.detection.jsonfile import read_json_object
 from beholder.detection.read import load_gold, load_predictions
-from beholder.detection.score import DEFAULT_THRESHOLDS, summarize, tally_models
+from beholder.detection.scoring import DEFAULT_THRESHOLDS, summarize, tally_models
 from beholder.detection.tally import Tally, checked_thresholds, n_degenerate
 from beholder.errors import SpecError
 

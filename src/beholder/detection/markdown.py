@@ -36,6 +36,7 @@ def markdown_report(summary: Mapping[str, Any]) -> str:
     models = summary["models"]
     parts = [
         "# Detection report\n",
+        *([f"**{escaped(summary['note'])}**\n"] if "note" in summary else []),
         f"{summary['n_gold_images']} gold images, {summary['gold_boxes']} gold boxes "
         f"({summary['gold_degenerate']} without area); {summary['n_common']} images answered by all.\n",
         "## Coverage\n",
@@ -222,6 +223,8 @@ def plain_summary(summary: Mapping[str, Any]) -> str:
         f"{summary['n_gold_images']} images, {summary['gold_boxes']} gold boxes; "
         f"{summary['n_common']} images answered by all"
     ]
+    if "note" in summary:
+        lines.insert(0, summary["note"])
     for name, result in summary["models"].items():
         c = result["coverage"]
         figures = result["scopes"]["valid"]

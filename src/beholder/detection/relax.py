@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from beholder.detection.boxes import Boxes, Gold, Predictions
 from beholder.detection.metrics import exact_beta, f_name
 from beholder.detection.pairs import Groups
-from beholder.detection.score import common_images
+from beholder.detection.scoring import common_images
 from beholder.detection.tally import checked_thresholds
 from beholder.errors import SpecError
 

@@ -40,7 +40,7 @@ from beholder.detection.replicates import (
     unfold_gold,
     unfold_model,
 )
-from beholder.detection.score import common_images
+from beholder.detection.scoring import common_images
 from beholder.detection.tally import Tally
 from beholder.errors import SpecError
 from beholder.stats.bootstrap import Intervals, Moments, intervals, moments, resampling_counts
@@ -390,7 +390,7 @@ class _Study:
                 found += [
                     {
                         "task": task if task == CLASSIFICATION else f"localisation {task}",
-                        "figure": f"{figure} {self.pools.keys[2]}",
+                        "figure": f"{figure} {self.pools.keys[2].upper()}",
                         "first": names[a],
                         "second": names[b],
                         **row[k],
