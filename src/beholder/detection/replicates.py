@@ -67,7 +67,8 @@ def task_names(tally: Tally) -> list[str]:
 def cells(tally: Tally, people: Population, task: str) -> Cells:
     """The cells of one task; classification counts presence."""
     row = people.row[tally.image]
-    inside = row >= 0
+    order = np.argsort(row, kind="stable")  # by id, so that sums do not depend on the file's order
+    inside = order[row[order] >= 0]
     gold, predicted = tally.gold[inside], tally.predicted[inside]
     if task == CLASSIFICATION:
         gold, predicted = np.minimum(gold, 1), np.minimum(predicted, 1)
