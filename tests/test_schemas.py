@@ -50,8 +50,10 @@ def test_every_row_and_summary_of_a_run_fits(demo: Path) -> None:
 
 
 def test_what_rescoring_writes_fits_too(demo: Path, tmp_path: Path) -> None:
-    """Same files, same form."""
+    """A joint out-dir becomes a joint out-dir, with the same rows where the formula is the same."""
     rescore(demo, tmp_path / "new")
+    assert rows(tmp_path / "new") == rows(demo)
+    assert (tmp_path / "new" / "report.html").stat().st_size > 0
     for row in rows(tmp_path / "new"):
         schema("row").validate(row)
     schema("summary").validate(summary_of(tmp_path / "new"))
