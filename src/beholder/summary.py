@@ -97,7 +97,11 @@ def summarize(
         "title": protocol.title,
         **hashes,
         "evidence_sha256": sorted({task.evidence_sha256 for task in tasks}),
-        "judge": {"model": judge, "served": sorted({name for task in tasks for name in task.served})},
+        "judge": {
+            "model": judge,
+            "served": sorted({name for task in tasks for name in task.served}),
+            "scripted": scripted,
+        },
         "scripted": scripted,
         "model": model,
         **figures(tasks, scale),

@@ -72,15 +72,8 @@ def find_key(spec: JudgeSpec, environ: Mapping[str, str]) -> Key | None:
     variables = known_variables(host)
     if variables:
         return _first_set(variables, environ, spec, host)
-    if spec.provider == "openai-compatible":
-        return None  # servers of one's own mostly ask for none
-    own = known_variables(host_of(VENDOR_URLS[spec.provider]))
-    raise ConfigError(
-        f"judge {spec.model} at {host}: {' and '.join(own)} would go to its own vendor only, not to {host}. "
-        f"Name the variable that holds the key for {host} with --api-key-env",
-        slug="missing_key",
-        concerns=spec.model,
-    )
+    # A server of one's own mostly asks for none, and a vendor's key goes to that vendor only.
+    return None
 
 
 def _first_set(variables: tuple[str, ...], environ: Mapping[str, str], spec: JudgeSpec, host: str) -> Key:

@@ -78,7 +78,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
     judge = connect_judge(plan.judge, api_key=key.value if key else None)
     progress = Progress(planned=len(plan.tasks) * len(plan.models))
     stop = Stop()
-    source = f", key from {key.variable}" if key else ""
+    source = f", key from {key.variable}" if key else ", no key" if not plan.judge.scripted else ""
     say(
         f"Judge: {plan.judge.model}{source} · {plan.protocol.id} · {progress.planned} tasks × "
         f"{plan.protocol.repeats.n} repeats"
