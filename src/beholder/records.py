@@ -241,7 +241,8 @@ class Artifact:
         name: POSIX path below the submission's root, as a person would name the file.
         path: Where it lies.
         sha256: Of its bytes; empty if it could not be read.
-        problem: Set if the file itself may not be used: `unsafe_path, too_large, missing`; and why.
+        problem: Set if the file itself may not be used: `unsafe_path, too_large, missing`, or `unreadable`
+            (we lack the rights, which is not the submission's fault); and why.
     """
 
     name: str

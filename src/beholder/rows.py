@@ -6,14 +6,25 @@ same bytes.
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from beholder.errors import ReplyError
 from beholder.records import Evidence, JudgeSpec, Protocol, Reply, Submission, Task, Verdict
-from beholder.scoring import RepeatScore, TaskScore, number, reduce_repeats, score_range, value_number
+from beholder.scoring import (
+    RepeatScore,
+    TaskScore,
+    number,
+    reduce_repeats,
+    score_range,
+    score_verdict,
+    value_number,
+)
+from beholder.verdicts import parse_verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +40,48 @@ class RepeatResult:
     detail: str = ""
     flags: tuple[str, ...] = ()
     repairs: tuple[str, ...] = ()
+
+
+def read_reply(reply: Reply, repeat: int, protocol: Protocol) -> RepeatResult:
+    """A repeat of its reply: parsed strictly, scored by the formula; what cannot be used has its reason."""
+    digest = text_sha256(reply.text)
+    try:
+        verdict = parse_verdict(
+            reply.text,
+            protocol.criteria,
+            form=protocol.reply,
+            rationale_key=protocol.rationale,
+            stop_reason=reply.stop_reason,
+        )
+    except ReplyError as error:
+        return RepeatResult(
+            repeat=repeat,
+            reply=reply,
+            reply_sha256=digest,
+            reason=error.slug,
+            detail=str(error),
+            flags=error.flags,
+            repairs=error.repairs,
+        )
+    return RepeatResult(
+        repeat=repeat,
+        reply=reply,
+        reply_sha256=digest,
+        verdict=verdict,
+        score=score_verdict(verdict, protocol.criteria, protocol.score),
+        flags=verdict.flags,
+        repairs=verdict.repairs,
+    )
+
+
+def failed_repeat(repeat: int, reason: str, detail: str) -> RepeatResult:
+    """A repeat whose call ended without a reply."""
+    return RepeatResult(repeat=repeat, reply=None, reply_sha256=None, reason=reason, detail=detail)
+
+
+def text_sha256(text: str) -> str:
+    """sha256 of a text's UTF-8 bytes; a lone surrogate, which a judge's JSON may hold, counts as it is."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -100,8 +100,10 @@ def read_artifact(artifact: Artifact, root: Path | None) -> bytes:
 
     Raises:
         BrokenArtifact: Its problem if it has one; `unsafe_path`, `missing`, `too_large`, `empty`.
-        RendererFailed: The file has changed since the submission was read.
+        RendererFailed: We may not read it, or it has changed since the submission was read.
     """
+    if artifact.problem == "unreadable":
+        raise RendererFailed(f"cannot be read: {artifact.problem_detail}", concerns=artifact.name)
     if artifact.problem is not None:
         raise BrokenArtifact(artifact.problem_detail, slug=artifact.problem, concerns=artifact.name)
     data = read_below(*path_below(artifact, root))

@@ -62,6 +62,9 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
         else:
             dropped.append(_listed(artifact, "excluded", f"the protocol excludes {pattern!r}"))
     visual = [artifact for artifact in left if artifact.suffix in routing.visual]
+    if not any(artifact.suffix in (*routing.visual, *routing.text) for artifact in left):
+        # A folder that leads out or may not be read hides what would be looked at: its problem is the cause.
+        visual = [artifact for artifact in left if artifact.problem is not None][:1]
     text = [artifact for artifact in left if artifact.suffix in routing.text]
     route: Route
     if visual:
@@ -94,7 +97,8 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
 def _rank(artifact: Artifact, order: tuple[str, ...]) -> tuple[int, bool, int, int, str]:
     path = PurePosixPath(artifact.name)
     is_index = path.stem.lower() == "index"
-    return order.index(artifact.suffix), not is_index, len(path.parts), len(artifact.name), artifact.name
+    rank = order.index(artifact.suffix) if artifact.suffix in order else len(order)
+    return rank, not is_index, len(path.parts), len(artifact.name), artifact.name
 
 
 def _listed(artifact: Artifact, reason: str, detail: str) -> ArtifactEvidence:

@@ -12,7 +12,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import beholder
+from beholder.records import Protocol
 from beholder.report import write_joint_reports, write_reports, write_table
+from beholder.rows import Pins
 from beholder.run.plan import Plan
 from beholder.run.progress import Progress
 from beholder.run.stop import Stop
@@ -75,17 +77,8 @@ def _manifest(judge: TaskJudge, renderer: Mapping[str, Any]) -> dict[str, Any]:
         "beholder": beholder.__version__,
         "pins": plan.out_dir_pins(judge.submissions.model),
         "protocol": {
-            "id": protocol.id,
-            "title": protocol.title,
-            "source": protocol.source,
-            "prompt_source": protocol.prompt.source,
-            "prompt_sha256": protocol.prompt.sha256,
-            **asdict(plan.pins),
+            **protocol_record(protocol, plan.pins),
             "evidence_sha256": plan.evidence_sha256,
-            "repeats": asdict(protocol.repeats),
-            "absent": protocol.absent,
-            "pass_at": protocol.score.pass_at,
-            "criteria": [asdict(criterion) for criterion in protocol.criteria],
         },
         "evidence": {
             **asdict(protocol.evidence),
@@ -99,6 +92,32 @@ def _manifest(judge: TaskJudge, renderer: Mapping[str, Any]) -> dict[str, Any]:
             "sha256": hashlib.sha256(json.dumps(tasks, sort_keys=True).encode()).hexdigest(),
         },
         "renderer": dict(renderer) or earlier.get("renderer", {}),
+    }
+
+
+def protocol_record(protocol: Protocol, pins: Pins) -> dict[str, Any]:
+    """What a manifest keeps of a protocol: all that decides question and score, and where it came from."""
+    return {
+        "id": protocol.id,
+        "title": protocol.title,
+        "source": protocol.source,
+        "prompt_source": protocol.prompt.source,
+        "prompt_sha256": protocol.prompt.sha256,
+        **asdict(pins),
+        "reply": protocol.reply,
+        "repeats": asdict(protocol.repeats),
+        "absent": protocol.absent,
+        "pass_at": protocol.score.pass_at,
+        "criteria": [asdict(criterion) for criterion in protocol.criteria],
+    }
+
+
+def machine_record() -> dict[str, Any]:
+    """Where a run took place."""
+    return {
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "cpus": os.cpu_count(),
     }
 
 
@@ -125,9 +144,5 @@ def _run_record(out: OutDir, stop: Stop, progress: Progress) -> dict[str, Any]:
         "cost_usd": float(ever.cost_usd) if not ever.unpriced else None,
         "known_cost_usd": float(ever.cost_usd),
         "unpriced_calls": ever.unpriced,
-        "machine": {
-            "python": platform.python_version(),
-            "system": platform.platform(),
-            "cpus": os.cpu_count(),
-        },
+        "machine": machine_record(),
     }

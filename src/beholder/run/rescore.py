@@ -8,10 +8,8 @@ old one nothing is opened for writing; its ledger is copied first and read from 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import platform
 import shutil
 import sys
 import time
@@ -23,7 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import beholder
-from beholder.errors import ConfigError, ProtocolError, ReplyError, StoreError
+from beholder.errors import ConfigError, ProtocolError, StoreError
 from beholder.protocols import formula_sha256, load_protocol, question_sha256
 from beholder.records import (
     ArtifactEvidence,
@@ -37,12 +35,11 @@ from beholder.records import (
     Warning_,
 )
 from beholder.report import write_joint_reports, write_reports, write_table
-from beholder.rows import Pins, RepeatResult, build_row
-from beholder.scoring import score_verdict
+from beholder.rows import Pins, RepeatResult, build_row, failed_repeat, read_reply, text_sha256
+from beholder.run.finish import machine_record, protocol_record
 from beholder.store import CallKey, Ledger, OutDir, read_json, read_rows
 from beholder.store.outdir import write_json
 from beholder.summary import TaskFigures, figures_of, summarize, summarize_jointly
-from beholder.verdicts import parse_verdict
 
 Json = Mapping[str, Any]
 
@@ -347,13 +344,7 @@ def _reread(row: Json, repeat: Json, ledger: Ledger, pins: Json, protocol: Proto
     """A repeat as it stands, its reply read and scored again."""
     number = int(repeat["repeat"])
     if repeat["reply_sha256"] is None:
-        return RepeatResult(
-            repeat=number,
-            reply=None,
-            reply_sha256=None,
-            reason=repeat["reason"],
-            detail=repeat["detail"],
-        )
+        return failed_repeat(number, repeat["reason"], repeat["detail"])
     key = CallKey(
         model=row["model"],
         task_id=row["task_id"],
@@ -366,41 +357,14 @@ def _reread(row: Json, repeat: Json, ledger: Ledger, pins: Json, protocol: Proto
     )
     call = ledger.find(key)
     reply = call.reply if call else None
-    digest = hashlib.sha256((reply.text if reply else "").encode("utf-8", "surrogatepass")).hexdigest()
-    if reply is None or digest != repeat["reply_sha256"]:
+    if reply is None or text_sha256(reply.text) != repeat["reply_sha256"]:
         raise StoreError(
             f"task {row['task_id']!r}, repeat {number}: the ledger does not hold the reply that the row was "
             "made of; run judge-run again to mend the out-dir",
             slug="damaged",
             concerns=row["task_id"],
         )
-    try:
-        verdict = parse_verdict(
-            reply.text,
-            protocol.criteria,
-            form=protocol.reply,
-            rationale_key=protocol.rationale,
-            stop_reason=reply.stop_reason,
-        )
-    except ReplyError as error:
-        return RepeatResult(
-            repeat=number,
-            reply=reply,
-            reply_sha256=digest,
-            reason=error.slug,
-            detail=str(error),
-            flags=error.flags,
-            repairs=error.repairs,
-        )
-    return RepeatResult(
-        repeat=number,
-        reply=reply,
-        reply_sha256=digest,
-        verdict=verdict,
-        score=score_verdict(verdict, protocol.criteria, protocol.score),
-        flags=verdict.flags,
-        repairs=verdict.repairs,
-    )
+    return read_reply(reply, number, protocol)
 
 
 def _row(row: Json, protocol: Protocol, hashes: Pins, repeats: Sequence[RepeatResult]) -> dict[str, Any]:
@@ -456,18 +420,7 @@ def _manifest(source: _Source, pins: Json, hashes: Pins) -> dict[str, Any]:
         **source.manifest,
         "beholder": beholder.__version__,
         "pins": pins,
-        "protocol": {
-            **before,
-            "id": protocol.id,
-            "title": protocol.title,
-            "source": protocol.source,
-            "prompt_source": protocol.prompt.source,
-            **asdict(hashes),
-            "repeats": asdict(protocol.repeats),
-            "absent": protocol.absent,
-            "pass_at": protocol.score.pass_at,
-            "criteria": [asdict(criterion) for criterion in protocol.criteria],
-        },
+        "protocol": {**before, **protocol_record(protocol, hashes)},
         "rescored": {
             "from": source.path.name,
             "beholder": source.manifest["beholder"],
@@ -498,9 +451,5 @@ def _run_record(source: _Source, started: datetime, seconds: float, reused: int)
         "cost_usd": 0.0,
         "known_cost_usd": 0.0,
         "unpriced_calls": 0,
-        "machine": {
-            "python": platform.python_version(),
-            "system": platform.platform(),
-            "cpus": os.cpu_count(),
-        },
+        "machine": machine_record(),
     }

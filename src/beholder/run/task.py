@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from beholder.errors import JudgeError, JudgeRejected, ReplyError
+from beholder.errors import JudgeError, JudgeRejected
 from beholder.evidence import from_manifest, to_manifest
 from beholder.judges import (
     CallContext,
@@ -22,16 +21,14 @@ from beholder.judges import (
     render_prompt,
 )
 from beholder.records import Evidence, Picture, Reply, Submission, Task
-from beholder.rows import RepeatResult, build_row, encodable
+from beholder.rows import RepeatResult, build_row, failed_repeat, read_reply, text_sha256
 from beholder.run.attempts import AttemptRecord
 from beholder.run.budget import Budget
 from beholder.run.plan import Plan
 from beholder.run.progress import Progress
 from beholder.run.stop import Stop
-from beholder.scoring import score_verdict
 from beholder.store import CallKey, OutDir, task_folder
 from beholder.tasks import RunDirectory
-from beholder.verdicts import parse_verdict
 
 
 class EvidenceSource(Interface):
@@ -69,7 +66,7 @@ class TaskJudge:
             evidence,
         )
         await asyncio.to_thread(self.out.write_text, task.id, self.plan.judge_folder, "prompt.txt", prompt)
-        prompt_sha256 = hashlib.sha256(prompt.encode("utf-8", "surrogatepass")).hexdigest()
+        prompt_sha256 = text_sha256(prompt)
         question = _Question(self.judge, prompt, evidence.pictures, self._folder(task))
         shown = tuple(item.sha256 for item in evidence.artifacts if item.status == "shown")
         keys = [
@@ -141,13 +138,7 @@ class TaskJudge:
             self.progress.reused()
             return await self._read(key, stored.reply)
         if stored is not None and stored.state == "failed" and not self.plan.spec.retry_unscored:
-            return RepeatResult(
-                repeat=key.repeat,
-                reply=None,
-                reply_sha256=None,
-                reason=stored.slug,
-                detail=encodable(stored.detail),
-            )
+            return failed_repeat(key.repeat, stored.slug or "unavailable", stored.detail)
         try:
             call = CallContext(task_id=key.task_id, model=key.model, repeat=key.repeat)
             async with question:
@@ -171,13 +162,7 @@ class TaskJudge:
             else:
                 await self.out.ledger.call_failed(key, error)
             self.progress.failed(error)
-            return RepeatResult(
-                repeat=key.repeat,
-                reply=None,
-                reply_sha256=None,
-                reason=error.slug,
-                detail=encodable(str(error)),
-            )
+            return failed_repeat(key.repeat, error.slug, str(error))
         return await self._read(key, reply)
 
     async def _read(self, key: CallKey, reply: Reply) -> RepeatResult:
@@ -185,35 +170,7 @@ class TaskJudge:
         await asyncio.to_thread(
             self.out.write_text, key.task_id, self.plan.judge_folder, f"reply-{key.repeat}.txt", reply.text
         )
-        protocol = self.plan.protocol
-        digest = hashlib.sha256(reply.text.encode("utf-8", "surrogatepass")).hexdigest()
-        try:
-            verdict = parse_verdict(
-                reply.text,
-                protocol.criteria,
-                form=protocol.reply,
-                rationale_key=protocol.rationale,
-                stop_reason=reply.stop_reason,
-            )
-        except ReplyError as error:
-            return RepeatResult(
-                repeat=key.repeat,
-                reply=reply,
-                reply_sha256=digest,
-                reason=error.slug,
-                detail=str(error),
-                flags=error.flags,
-                repairs=error.repairs,
-            )
-        return RepeatResult(
-            repeat=key.repeat,
-            reply=reply,
-            reply_sha256=digest,
-            verdict=verdict,
-            score=score_verdict(verdict, protocol.criteria, protocol.score),
-            flags=verdict.flags,
-            repairs=verdict.repairs,
-        )
+        return read_reply(reply, key.repeat, self.plan.protocol)
 
     def _row(
         self,
@@ -291,8 +248,7 @@ def _loaded(picture: Picture, folder: Path) -> Picture:
 def _submission_sha256(submission: Submission) -> str:
     """Digest of a submission's files by name and content."""
     parts = [f"{a.name}\0{a.sha256}\0{a.problem or ''}" for a in submission.artifacts]
-    parts.append(hashlib.sha256((submission.response or "").encode("utf-8", "surrogatepass")).hexdigest())
-    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return text_sha256("\n".join([*parts, text_sha256(submission.response or "")]))
 
 
 async def _gather(repeats: Sequence[Any]) -> list[RepeatResult]:
