@@ -33,7 +33,7 @@ from beholder.detection.formats import FloatArray, canonical_format, to_corners
 from beholder.detection.replies import Detection, finite_number, parse_response, read_detections
 from beholder.errors import SpecError
 
-BLOCK_BYTES = 1 << 20
+BLOCK_BYTES = 1 << 17  # larger blocks keep more objects alive, which the garbage collector then walks
 _BOM = b"\xef\xbb\xbf"
 
 Source = Path | bytes | Iterable[bytes]
