@@ -32,21 +32,26 @@ def pairwise_iou(a: FloatArray, b: FloatArray) -> FloatArray:
     n, m = len(a), len(b)
     left, right = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
     good = ~(is_degenerate(a)[left] | is_degenerate(b)[right])
-    return np.where(good, _iou(b[right], a[left]), 0.0).reshape(n, m)
+    return np.where(good, _iou(_columns(b), right, _columns(a), left), 0.0).reshape(n, m)
 
 
-def _iou(gold: FloatArray, predicted: FloatArray) -> FloatArray:
-    """(P,) IoU of paired boxes (P, 4) that have an area.
+def _columns(corners: FloatArray) -> FloatArray:
+    """(5, N): x1, y1, x2, y2 and the area of boxes (N, 4), each contiguous."""
+    x1, y1, x2, y2 = corners.T
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.stack([x1, y1, x2, y2, (x2 - x1) * (y2 - y1)])
+
+
+def _iou(gold: FloatArray, g: Index, predicted: FloatArray, p: Index) -> FloatArray:
+    """(P,) IoU of pairs of boxes that have an area, given as columns and positions.
 
     inter / ((area_gold + area_predicted) - inter), in float64 and in this order; numpy fuses none of it.
     """
-    gx1, gy1, gx2, gy2 = gold.T
-    px1, py1, px2, py2 = predicted.T
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        width = np.minimum(gx2, px2) - np.maximum(gx1, px1)
-        height = np.minimum(gy2, py2) - np.maximum(gy1, py1)
+        width = np.minimum(gold[2][g], predicted[2][p]) - np.maximum(gold[0][g], predicted[0][p])
+        height = np.minimum(gold[3][g], predicted[3][p]) - np.maximum(gold[1][g], predicted[1][p])
         inter = width * height
-        union = ((gx2 - gx1) * (gy2 - gy1) + (px2 - px1) * (py2 - py1)) - inter
+        union = (gold[4][g] + predicted[4][p]) - inter
         iou = inter / union
         # Negative width times negative height would look like an overlap.
         return np.where((width > 0) & (height > 0) & (union > 0) & (union < np.inf), iou, 0.0)
@@ -81,7 +86,7 @@ class Groups:
         order = usable[np.argsort(key[usable], kind="stable")]
         self._keys, self._start, self._count = np.unique(key[order], return_index=True, return_counts=True)
         self._order = order
-        self._corners = corners[order]
+        self._columns = _columns(corners[order])
 
     def mean_best_iou(self, key: NDArray[np.int64], corners: FloatArray) -> float | None:
         """Mean over predicted boxes (P,) with a partner of the best IoU; None without any.
@@ -106,14 +111,15 @@ class Groups:
         rising = tuple(sorted(thresholds))
         near = np.zeros(len(rising), np.int64)
         parts: list[tuple[Index, Index, NDArray[np.uint8]]] = []
-        for left, right, iou in self._pairs(key, corners):
-            for k, threshold in enumerate(rising):
-                near[k] += np.count_nonzero(np.abs(iou - threshold) <= NEAR)
-            found = np.flatnonzero(iou >= rising[0])
+        for left, right, every_iou in self._pairs(key, corners):
+            found = np.flatnonzero(every_iou >= rising[0] - NEAR)
+            iou = every_iou[found]
             level = np.zeros(len(found), np.uint8)
-            for threshold in rising:
-                level += iou[found] >= threshold
-            parts.append((self._order[right[found]], left[found], level))
+            for k, threshold in enumerate(rising):
+                level += iou >= threshold
+                near[k] += np.count_nonzero(np.abs(iou - threshold) <= NEAR)
+            found = found[level > 0]
+            parts.append((self._order[right[found]], left[found], level[level > 0]))
         parts.append((np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.uint8)))
         return Edges(
             gold=np.concatenate([part[0] for part in parts]),
@@ -136,6 +142,7 @@ class Groups:
         predicted = np.flatnonzero((place >= 0) & ~is_degenerate(corners))
         count, start = self._count[place[predicted]], self._start[place[predicted]]
         ends = np.cumsum(count)
+        columns = _columns(corners)
         first = 0
         while first < len(predicted):
             done = ends[first - 1] if first else 0
@@ -144,5 +151,5 @@ class Groups:
             left = np.repeat(predicted[first:last], n)
             offset = np.arange(len(left)) - np.repeat(np.cumsum(n) - n, n)
             right = np.repeat(start[first:last], n) + offset
-            yield left, right, _iou(self._corners[right], corners[left])
+            yield left, right, _iou(self._columns, right, columns, left)
             first = last

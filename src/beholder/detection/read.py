@@ -20,8 +20,7 @@ import hashlib
 import io
 import json
 from collections.abc import Iterable, Iterator
-from itertools import chain
-from operator import attrgetter
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -117,23 +116,24 @@ def _pieces(source: Source) -> Iterator[bytes]:
         yield from source
 
 
-def _decode_block(lines: list[bytes], decoder: msgspec.json.Decoder[_Row]) -> list[_Row | bytes]:
-    """A row per line that is not blank; what the typed decoder refuses stays as bytes."""
+def _decode_block(lines: list[bytes], decoder: msgspec.json.Decoder[_Row]) -> tuple[list[_Row], list[bytes]]:
+    """Rows, and the lines that the typed decoder refuses; blank lines are neither."""
     decode = decoder.decode
     try:
         if all(map(bytes.isascii, lines)) or b"\n".join(lines).decode():
-            return [decode(line) for line in lines]
+            return [decode(line) for line in lines], []
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         pass
-    found: list[_Row | bytes] = []
+    rows: list[_Row] = []
+    refused: list[bytes] = []
     for line in lines:
         try:
             line.decode()  # the typed decoder does not look into text that it skips
-            found.append(decode(line))
+            rows.append(decode(line))
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             if line.strip():
-                found.append(line)
-    return found
+                refused.append(line)
+    return rows, refused
 
 
 def parse_object(line: bytes) -> dict[str, Any] | None:
@@ -181,8 +181,8 @@ class _Collected:
         """Take the detections of some images, given by position."""
         counts = np.fromiter(map(len, detections), np.int32, len(detections))
         flat = list(chain.from_iterable(detections))
-        names = map(attrgetter("label"), flat)
-        numbers = chain.from_iterable(map(attrgetter("bbox"), flat))
+        names = [one.label for one in flat]
+        numbers = chain.from_iterable([one.bbox for one in flat])
         self._image.append(np.repeat(image, counts))
         self._label.append(np.fromiter(map(self.codes.__getitem__, names), np.int32, len(flat)))
         self._values.append(np.fromiter(numbers, np.float64, 4 * len(flat)))
@@ -223,11 +223,8 @@ def load_gold(source: Source, *, box_format: str = "xyxy", name: str = "") -> Go
     sizes: list[FloatArray] = []
     collected = _Collected()
     for block in lines:
-        decoded = _decode_block(block, _gold_decoder)
-        rows = [
-            row if isinstance(row, GoldRow) else _strict_gold_row(row, name, lines.line, block)
-            for row in decoded
-        ]
+        rows, refused = _decode_block(block, _gold_decoder)
+        rows += [_strict_gold_row(line, name, lines.line, block) for line in refused]
         start = len(position)
         for row in rows:
             image_id = identity(row.image_id)
@@ -297,37 +294,38 @@ def load_predictions(source: Source, gold: Gold, *, name: str = "", box_format: 
     kind = canonical_format(box_format)
     lines = Lines(source)
     status = np.zeros(len(gold), np.uint8)
-    seen = np.zeros(len(gold), np.int32)
+    seen: list[np.ndarray[Any, Any]] = []
     unknown: set[str] = set()
     collected = _Collected()
     bad_lines = 0
     find = gold.position.get
     for block in lines:
-        rows = []
-        for row in _decode_block(block, _prediction_decoder):
-            if isinstance(row, bytes):
-                slow = _slow_prediction_row(row)
-                if slow is None:
-                    bad_lines += 1
-                    continue
-                rows.append(slow)
+        rows, refused = _decode_block(block, _prediction_decoder)
+        for line in refused:
+            row = _slow_prediction_row(line)
+            if row is None:
+                bad_lines += 1
             else:
                 rows.append(row)
-        ids = [_text_id(row.image_id) for row in rows]
-        where = np.fromiter((find(image_id, -1) for image_id in ids), np.int32, len(ids))
-        for at in np.flatnonzero(where < 0):
-            if ids[at] in unknown:
-                raise _duplicate(file, ids[at])
-            unknown.add(ids[at])
-        answers = [_answer(row) if at >= 0 else None for row, at in zip(rows, where.tolist(), strict=True)]
-        known = where[where >= 0]
-        np.add.at(seen, known, 1)
-        status[known] = INVALID
-        good = np.fromiter((answer is not None for answer in answers), np.bool_, len(answers))
-        status[where[good]] = VALID
+        ids = [row.image_id if row.image_id.__class__ is str else str(row.image_id) for row in rows]
+        where = np.fromiter(map(find, ids, repeat(-1)), np.int32, len(ids))
+        if len(where) and where.min() < 0:
+            for at in np.flatnonzero(where < 0):
+                if ids[at] in unknown:
+                    raise _duplicate(file, ids[at])
+                unknown.add(ids[at])
+            rows = [row for row, at in zip(rows, where.tolist(), strict=True) if at >= 0]
+            where = where[where >= 0]
+        seen.append(where)
+        answers = [
+            row.detections if row.valid and row.detections is not None else _raw_answer(row) for row in rows
+        ]
+        good = np.fromiter([answer is not None for answer in answers], np.bool_, len(answers))
+        status[where] = np.where(good, VALID, INVALID)
         collected.add(where[good], [answer for answer in answers if answer is not None])
-    if (seen > 1).any():
-        raise _duplicate(file, gold.image_ids[int((seen > 1).argmax())])
+    times = np.bincount(_joined(seen, np.int32), minlength=len(gold))
+    if times.max() > 1:
+        raise _duplicate(file, gold.image_ids[int(times.argmax())])
     image, label, values = collected.join()
     corners = to_corners(values, gold.size[image], kind)
     infinite = ~np.isfinite(corners).all(axis=1)
@@ -339,16 +337,9 @@ def load_predictions(source: Source, gold: Gold, *, name: str = "", box_format: 
     return Predictions(name or file, kind, status, boxes, bad_lines, len(unknown), lines.sha256)
 
 
-def _text_id(value: str | int) -> str:
-    return value if value.__class__ is str else str(value)
-
-
-def _answer(row: PredictionRow) -> list[Detection] | None:
-    if not row.valid:
-        return None
-    if row.detections is None and row.response is not None:
-        return parse_response(row.response)
-    return row.detections
+def _raw_answer(row: PredictionRow) -> list[Detection] | None:
+    """What a row without a list of detections says."""
+    return parse_response(row.response) if row.valid and row.response is not None else None
 
 
 def _slow_prediction_row(line: bytes) -> PredictionRow | None:
