@@ -117,7 +117,7 @@ def test_a_pinned_prompt_that_was_edited_is_refused(tmp_path: Path) -> None:
 def test_criteria_alone_suffice(tmp_path: Path) -> None:
     """Without a prompt, one is written from the criteria, the task's text and the media list."""
     prompt = load_protocol(protocol_file(tmp_path, SMALL)).prompt
-    assert prompt.placeholders == ("prompt", "media", "response", "artifacts")
+    assert prompt.placeholders == ("prompt", "media")
     assert "a (whole number from 0 to 10)" in prompt.template
 
 

@@ -124,12 +124,64 @@ def test_unknown_prices_are_counted_and_never_taken_for_nothing(tmp_path: Path) 
 
 def test_another_question_or_judge_is_refused_with_what_differs(tmp_path: Path) -> None:
     """The message names the pin and both values; nothing is changed."""
-    out = OutDir(tmp_path / "o", PINS)
-    out.write_json("manifest.json", {"pins": PINS})
-    out.close()
+    OutDir(tmp_path / "o", PINS).close()
     with pytest.raises(StoreError, match=r"judge: there .*scripted/x.*now .*scripted/y"):
         OutDir(tmp_path / "o", {**PINS, "judge": {"model": "scripted/y"}})
     OutDir(tmp_path / "o", PINS).close()
+
+
+@pytest.mark.parametrize("damage", ["", "{", None])
+def test_an_out_dir_whose_pins_are_lost_is_not_gone_on_with(tmp_path: Path, damage: str | None) -> None:
+    """With replies in the ledger a torn or missing manifest is damage: another judge could join unnoticed."""
+
+    async def ask(out: OutDir) -> None:
+        await out.ledger.replied(await out.ledger.intend(key(), {}, 1), REPLY)
+
+    out = OutDir(tmp_path / "o", PINS)
+    asyncio.run(ask(out))
+    out.close()
+    manifest = tmp_path / "o" / "manifest.json"
+    manifest.unlink()
+    if damage is not None:
+        manifest.write_text(damage)
+    with pytest.raises(StoreError, match="missing or damaged"):
+        OutDir(tmp_path / "o", {**PINS, "judge": {"model": "other"}})
+
+
+def test_a_write_that_fails_takes_no_paid_reply_with_it(tmp_path: Path) -> None:
+    """Two writes of one moment: the impossible one raises, the other is stored."""
+
+    async def steps(out: OutDir) -> object:
+        good, bad = [await out.ledger.intend(key(n), {}, 1) for n in (1, 2)]
+        impossible = Reply(text="x", stop_reason=3.5j)  # type: ignore[arg-type]
+        results = await asyncio.gather(
+            out.ledger.replied(bad, impossible), out.ledger.replied(good, REPLY), return_exceptions=True
+        )
+        return results[0]
+
+    out = OutDir(tmp_path / "o", PINS)
+    error = asyncio.run(steps(out))
+    stored = out.ledger.find(key(1))
+    out.close()
+    assert isinstance(error, Exception)
+    assert stored is not None
+    assert stored.reply == REPLY
+
+
+def test_a_vendors_odd_words_and_counts_are_stored(tmp_path: Path) -> None:
+    """Half a surrogate pair in a model's name and a count beyond 64 bits do not stop a run."""
+    odd = Reply(text="x", served_model="judge-\ud800", usage=Usage(input_tokens=10**30))
+
+    async def ask(out: OutDir) -> None:
+        await out.ledger.replied(await out.ledger.intend(key(), {}, 1), odd)
+
+    out = OutDir(tmp_path / "o", PINS)
+    asyncio.run(ask(out))
+    stored = out.ledger.find(key())
+    out.close()
+    assert stored is not None
+    assert stored.reply is not None
+    assert stored.reply.served_model == "judge-?"
 
 
 def test_force_archives_and_begins_anew(tmp_path: Path) -> None:

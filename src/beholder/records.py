@@ -170,6 +170,11 @@ class EvidencePolicy:
     video: Literal["native", "frames"] = "native"
 
 
+TABLE_FIELDS = ("task_id", "model", "outcome", "reason", "pass", "main", "rationale", "file_type")
+TABLE_PREFIXES = ("column", "criterion", "derived", "repeats")
+"""Where a result table's column may come from: a field of the row, or `prefix:NAME`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumn:
     """A column of a protocol's own result table: `name` in the file, `source` as docs/protocols.md lists."""

@@ -121,7 +121,6 @@ def build_row(
     if outcome == "absent":
         passed = None if main is None or protocol.score.pass_at is None else False
     served = sorted({r.reply.served_model for r in repeats if r.reply and r.reply.served_model})
-    counted = outcome == "scored"
     return {
         "task_id": task.id,
         "model": submission.model,
@@ -136,8 +135,8 @@ def build_row(
         "main_score": number(main),
         "main_score_error": _error(outcome, reason, evidence, repeats),
         "pass": passed,
-        "scores": {key: number(value) for key, value in reduced.scores.items()} if counted else {},
-        "derived": {key: number(value) for key, value in reduced.derived.items()} if counted else {},
+        "scores": {key: number(value) for key, value in reduced.scores.items()},
+        "derived": {key: number(value) for key, value in reduced.derived.items()},
         "n_scored": reduced.n_scored,
         "n_requested": n_requested,
         "repeats": [_repeat_row(repeat, prompt_sha256) for repeat in repeats],

@@ -44,7 +44,7 @@ class TaskScore:
 
     Attributes:
         reason: Why it is unscored, where the reduction itself decides (`no_majority`); else None.
-        scores, derived: Means over the scored repeats; empty if there is none.
+        scores, derived: Means over the scored repeats; empty where the task is unscored.
         flags: `partial_coverage`, `repeats_disagree`.
     """
 
@@ -87,7 +87,10 @@ def evaluate(
 
 
 def score_range(formula: Formula, criteria: Sequence[Criterion]) -> tuple[Fraction, Fraction]:
-    """The least and the greatest value that `main` can take."""
+    """The ends of the scale of `main`, by interval arithmetic over the criteria's own scales.
+
+    Where a name uses a criterion twice, in opposite senses, the ends may lie outside what is attainable.
+    """
     return _ranges(formula, criteria)["main"]
 
 
@@ -135,8 +138,8 @@ def reduce_repeats(
         n_scored=len(scored),
         n_requested=n_requested,
         reason=reason,
-        scores=means,
-        derived=derived,
+        scores=means if main is not None else {},
+        derived=derived if main is not None else {},
         flags=tuple(flags),
     )
 

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from statistics import stdev
 from typing import Any
 
@@ -127,19 +128,19 @@ def figures(tasks: Sequence[TaskFigures], scale: Scale) -> dict[str, Any]:
     unscored = Counter(task.reason for task in tasks if task.outcome == "unscored")
     passes = [task.passed for task in tasks if task.passed is not None]
     planned = len(tasks)
-    known = math.fsum([task.main or 0.0 for task in scored])
-    floor = scale.low * absent.total()
+    least, most = (
+        [task.main or 0.0 for task in scored] + [scale.low] * absent.total() + [end] * unscored.total()
+        for end in (scale.low, scale.high)
+    )
     return {
         "planned": planned,
         "scored": len(scored),
         "absent": dict(sorted(absent.items())),
         "unscored": dict(sorted(unscored.items())),
         "coverage": (planned - unscored.total()) / planned if planned else None,
-        "mean": math.fsum(values) / len(values) if values else None,
+        "mean": _mean(values),
         "ci95": _pair(student_t_interval(values, scale.low, scale.high)),
-        "mean_bounds": [(known + floor + end * unscored.total()) / planned for end in (scale.low, scale.high)]
-        if planned
-        else None,
+        "mean_bounds": [_mean(least), _mean(most)] if planned else None,
         "pass_rate": sum(passes) / len(passes) if passes else None,
         "pass_ci95": _pair(wilson_interval(sum(passes), len(passes))),
         "criteria": {key: _criterion(scored, key, low, high) for key, (low, high) in scale.criteria.items()},
@@ -191,7 +192,7 @@ def summarize_jointly(
 def _criterion(scored: Sequence[TaskFigures], key: str, low: float, high: float) -> dict[str, Any]:
     values = [task.scores[key] for task in scored if key in task.scores]
     return {
-        "mean": math.fsum(values) / len(values) if values else None,
+        "mean": _mean(values),
         "ci95": _pair(student_t_interval(values, low, high)),
         "min": low,
         "max": high,
@@ -245,6 +246,14 @@ def _warnings(tasks: Sequence[TaskFigures], *, scripted: bool) -> list[dict[str,
     if unsafe:
         found.append(("sandbox_off", f"{_tasks(unsafe)} drawn by a browser without its sandbox"))
     return [{"code": code, "detail": detail} for code, detail in found]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    """The mean of numbers as their decimals say, so that three times 0.7 is 0.7; None of nothing."""
+    if not values:
+        return None
+    with localcontext(prec=60):
+        return float(sum((Decimal(repr(value)) for value in values), Decimal(0)) / len(values))
 
 
 def _tasks(count: int) -> str:

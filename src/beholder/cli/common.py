@@ -58,8 +58,8 @@ class DecimalType(click.ParamType[Decimal]):
 
 def option(*names: str, **kwargs: Any) -> Callable[[Command], Command]:
     """An option whose default may stand in `BEHOLDER_<FLAG>`."""
-    longest = next(name for name in names if name.startswith("--"))
-    kwargs.setdefault("envvar", "BEHOLDER_" + longest.strip("-").upper().replace("-", "_"))
+    flag = next(name for name in names if name.startswith("--"))
+    kwargs.setdefault("envvar", "BEHOLDER_" + flag.strip("-").upper().replace("-", "_"))
     return click.option(*names, **kwargs)
 
 

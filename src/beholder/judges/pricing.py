@@ -17,13 +17,18 @@ def price_of(response: ModelResponse) -> Decimal | None:
     """USD of one answer: what the vendor itself says (OpenRouter does), else by the price list, else None."""
     told = (response.provider_details or {}).get("cost")
     if isinstance(told, int | float):
-        return Decimal(str(told))
+        return _sane(Decimal(str(told)))
     if not response.model_name or not response.usage.has_values():
         return None
     try:
-        return Decimal(response.cost().total_price)
-    except (LookupError, ValueError):  # unknown model or provider; usage that cannot be priced
+        return _sane(Decimal(response.cost().total_price))
+    except (LookupError, ValueError, ArithmeticError, TypeError, AttributeError):
+        # Unknown model or provider, usage that cannot be priced: an answer must not be lost for its price.
         return None
+
+
+def _sane(cost: Decimal) -> Decimal | None:
+    return cost if cost.is_finite() and cost >= 0 else None
 
 
 def price_at(usage: Usage, usd_in: Decimal, usd_out: Decimal) -> Decimal | None:

@@ -95,6 +95,6 @@ async def _one_attempt(
 def _wait_s(error: JudgeUnavailable, attempt: int, policy: RetryPolicy, *, scripted: bool) -> float:
     if scripted:
         return 0.0  # a made-up failure is not worth a real wait
-    if error.retry_after_s is None:
+    if not error.retry_after_s:  # a wait of 0 would burn every attempt at once
         return policy.backoff_s(attempt)
     return error.retry_after_s

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,16 @@ from beholder.errors import ProtocolError
 from beholder.protocols.formula import problems_of, resolve_formula
 from beholder.protocols.schema import FileCriterion, FileNode, ProtocolFile
 from beholder.protocols.template import BUILT_IN_PLACEHOLDERS, compose_template, unfilled_placeholders
-from beholder.records import Criterion, Formula, Prompt, Protocol, ScoreNode
+from beholder.records import (
+    TABLE_FIELDS,
+    TABLE_PREFIXES,
+    Criterion,
+    Formula,
+    Prompt,
+    Protocol,
+    ResultTable,
+    ScoreNode,
+)
 
 _CRITERIA: TypeAdapter[tuple[Criterion, ...]] = TypeAdapter(tuple[FileCriterion, ...])
 _SCORE: TypeAdapter[dict[str, ScoreNode | Decimal]] = TypeAdapter(dict[str, FileNode | Decimal])
@@ -164,7 +174,10 @@ def _prompt(shape: ProtocolFile, name: str, folder: Any, prompt_file: str | Path
         source, data = "prompt.text", section.text.encode()
     else:
         columns = section.placeholders if section.placeholders is not None else ("prompt",)
-        written = compose_template(shape.title, columns, shape.criteria, shape.reply, shape.rationale)
+        texts = shape.routing.kind == "strict"
+        written = compose_template(
+            shape.title, columns, shape.criteria, shape.reply, shape.rationale, texts=texts
+        )
         source, data = "criteria", written.encode()
     digest = hashlib.sha256(data).hexdigest()
     if section.sha256 is not None and prompt_file is None and digest != section.sha256:
@@ -182,7 +195,8 @@ def _prompt(shape: ProtocolFile, name: str, folder: Any, prompt_file: str | Path
     if declared is None:
         declared = ("prompt",) if source == "criteria" else ()
     if source == "criteria":
-        declared = (*declared, *BUILT_IN_PLACEHOLDERS)
+        built_in = BUILT_IN_PLACEHOLDERS if shape.routing.kind == "strict" else ("media",)
+        declared = (*declared, *built_in)
     missing = unfilled_placeholders(template, declared)
     if missing and prompt_file is None:
         raise _refused(name, [f"prompt: the placeholder {{{item}}} does not occur in it" for item in missing])
@@ -257,6 +271,17 @@ def _criteria_problems(criteria: tuple[Criterion, ...]) -> Iterator[str]:
                 yield f"{where}: a band ends either below a value or at one: give one of below, to"
 
 
+def _table_problems(table: ResultTable | None) -> Iterator[str]:
+    if table is None:
+        return
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,60}", table.name) or table.name.startswith("judge_"):
+        yield f"table.name: {table.name!r} must be of a-z, 0-9, - and _, and not begin with judge_"
+    for column in table.columns:
+        kind, colon, name = column.source.partition(":")
+        if not (kind in TABLE_FIELDS if not colon else kind in TABLE_PREFIXES and name):
+            yield f"table column {column.name!r}: no source {column.source!r} (see docs/protocols.md)"
+
+
 def _policy_problems(shape: ProtocolFile) -> Iterator[str]:
     if shape.repeats.n < 1:
         yield f"repeats.n: {shape.repeats.n} is below 1"
@@ -273,6 +298,7 @@ def _policy_problems(shape: ProtocolFile) -> Iterator[str]:
         yield "evidence: 0 <= min_wait_s <= max_wait_s <= 600 does not hold"
     if not shape.routing.visual and not shape.routing.text:
         yield "routing: neither visual nor text names a suffix, so no file would be looked at"
+    yield from _table_problems(shape.table)
     for suffix in (*shape.routing.visual, *shape.routing.text):
         if not suffix.startswith("."):
             yield f"routing: suffix {suffix!r} must start with a dot"

@@ -24,9 +24,6 @@ from beholder.rows import rationale_of
 from beholder.store import read_rows
 from beholder.tables import defused, sheet_cell
 
-SOURCES = ("task_id", "model", "outcome", "reason", "pass", "main", "rationale", "file_type")
-SOURCE_PREFIXES = ("column", "criterion", "derived", "repeats")
-
 
 def write_table(table: ResultTable, out_dir: Path) -> list[Path]:
     """Write `<name>.csv` (UTF-8 with byte order mark) and `<name>.xlsx` from an out-dir's rows."""

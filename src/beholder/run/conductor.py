@@ -24,7 +24,7 @@ from beholder.run.progress import Progress
 from beholder.run.spec import RunSpec
 from beholder.run.stop import Stop, signals
 from beholder.run.task import TaskJudge
-from beholder.store import OutDir, read_json
+from beholder.store import OutDir
 from beholder.summary import TaskFigures, figures_of
 
 RENDER_WORKERS = 2
@@ -38,8 +38,9 @@ class RunResult:
         out_dir: Where everything lies; `report` is the page to open.
         summary: `judge_summary.json`: of the one model, or the joint one.
         models: Each model's own summary.
-        stopped: Why the run did not come to every task (`interrupted`, `futile`); None if it did.
+        stopped: Why the run did not come to every task (`interrupted`, `budget`, `futile`); None if it did.
         message: What to do about it.
+        progress: The run's counters, and the first problems with calls.
     """
 
     out_dir: Path
@@ -107,7 +108,8 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
                 rows = await _judge_all(plan.tasks, judges, stop, progress, plan.spec.max_connections)
             finally:
                 shown.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
+                # A terminal that went away (OSError) must not cost the results.
+                with contextlib.suppress(asyncio.CancelledError, OSError):
                     await shown
                 await judge.aclose()
         return _finish(judges, rows, engine.renderer)
@@ -210,10 +212,8 @@ def _open_outs(plan: Plan, closing: contextlib.ExitStack) -> list[OutDir]:
     outs = []
     for submissions in plan.models:
         path = plan.spec.out_dir if len(plan.models) == 1 else plan.spec.out_dir / submissions.model
-        pins = plan.out_dir_pins(submissions.model)
-        out = OutDir(path, pins, force=plan.spec.force)
+        out = OutDir(path, plan.out_dir_pins(submissions.model), force=plan.spec.force)
         closing.callback(out.close)
-        out.write_json("manifest.json", {**(read_json(path / "manifest.json") or {}), "pins": pins})
         outs.append(out)
     return outs
 

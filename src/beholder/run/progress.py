@@ -22,7 +22,7 @@ class Progress:
         outcomes: Rows by outcome.
         calls: Answers received in this run; `reused_calls`: answers taken from the ledger.
         cost_usd: Of answers with a known price; `unpriced` counts the others.
-        waiting_for: What the run is waiting for at the moment, in words.
+        problems: The first three different messages of calls that failed for good.
     """
 
     planned: int = 0

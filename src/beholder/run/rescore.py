@@ -251,9 +251,10 @@ def _json_number(value: Decimal) -> int | float:
 def _rescore_model(source: _Source, target: Path) -> _Done:
     started, clock = datetime.now(UTC), time.monotonic()
     target.mkdir(exist_ok=True)
-    _copy_ledger(source.path, target)
     protocol = source.protocol
     pins = {**source.manifest["pins"], "protocol": protocol.id}
+    write_json(target / "manifest.json", {"pins": pins})
+    _copy_ledger(source.path, target)
     hashes = Pins(question_sha256=question_sha256(protocol), formula_sha256=formula_sha256(protocol))
     lines, figures, reused = [], [], 0
     out = OutDir(target, pins)

@@ -22,7 +22,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -76,6 +76,7 @@ CREATE INDEX attempts_by_call ON attempts (call);
 """
 
 T = TypeVar("T")
+_Job = tuple[Callable[[sqlite3.Connection], Any], Future[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,13 +154,14 @@ class Ledger:
                 raise StoreError(f"{path}: written by a newer beholder; update this one", slug="newer")
             if version == 0:
                 self._reader.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            self._db.execute("PRAGMA synchronous=FULL")
             lost = self._reader.execute("SELECT count(*) FROM attempts WHERE state = 'sent'").fetchone()[0]
         except sqlite3.Error as error:
             raise _store_error(path, error) from None
         self.lost_before = int(lost)
         """Attempts that were in flight when an earlier run died: possibly billed, asked again."""
-        self._jobs: queue.SimpleQueue[tuple[Callable[[sqlite3.Connection], Any], Future[Any]] | None]
-        self._jobs = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write, name="ledger", daemon=True)
         self._thread.start()
         self.run = self._submit(_begin_run).result()
@@ -203,7 +205,8 @@ class Ledger:
 
     async def intend(self, key: CallKey, request: Mapping[str, Any], number: int) -> Attempt:
         """Commit that a request is about to be sent."""
-        return await asyncio.wrap_future(self._submit(lambda db: _intend(db, self.run, key, request, number)))
+        record = json.dumps(request, sort_keys=True).encode("utf-8", "surrogatepass")
+        return await asyncio.wrap_future(self._submit(lambda db: _intend(db, self.run, key, record, number)))
 
     async def replied(self, attempt: Attempt, reply: Reply) -> None:
         """Commit an answer; the call is done."""
@@ -261,8 +264,6 @@ class Ledger:
         return future
 
     def _write(self) -> None:
-        db = sqlite3.connect(self._path, isolation_level=None)
-        db.execute("PRAGMA synchronous=FULL")
         ended = False
         while not ended:
             batch = [self._jobs.get()]
@@ -272,23 +273,34 @@ class Ledger:
                 except queue.Empty:
                     break
             ended = None in batch
-            jobs = [job for job in batch if job is not None]
-            if not jobs:
-                continue
-            try:
-                db.execute("BEGIN IMMEDIATE")
-                results = [work(db) for work, _ in jobs]
-                db.execute("COMMIT")
-            except (sqlite3.Error, UnicodeError, OverflowError) as error:
-                # The last two: metadata that SQLite cannot hold. A dead thread would hang the run.
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                for _, future in jobs:
-                    future.set_exception(_store_error(self._path, error))
-            else:
-                for (_, future), result in zip(jobs, results, strict=True):
-                    future.set_result(result)
-        db.close()
+            self._commit([job for job in batch if job is not None])
+        self._db.close()
+
+    def _commit(self, jobs: Sequence[_Job]) -> None:
+        """Do some jobs in one transaction; one that fails takes nobody else's work with it."""
+        done: list[tuple[Future[Any], Any]] = []
+        failed: list[tuple[Future[Any], Exception]] = []
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            for work, future in jobs:
+                self._db.execute("SAVEPOINT job")
+                try:
+                    done.append((future, work(self._db)))
+                except Exception as error:  # noqa: BLE001 - handed to whoever waits; a dead thread would hang the run
+                    self._db.execute("ROLLBACK TO job")
+                    failed.append((future, error))
+                self._db.execute("RELEASE job")
+            self._db.execute("COMMIT")
+        except sqlite3.Error as error:
+            # A full disk, say: SQLite has rolled everything back.
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            done, failed = [], [(future, error) for _, future in jobs]
+        for future, problem in failed:
+            known = isinstance(problem, sqlite3.Error)
+            future.set_exception(_store_error(self._path, problem) if known else problem)
+        for future, result in done:
+            future.set_result(result)
 
 
 def answered_calls(path: Path) -> set[tuple[str, int]]:
@@ -313,10 +325,7 @@ def _begin_run(db: sqlite3.Connection) -> int:
     return run or 0
 
 
-def _intend(
-    db: sqlite3.Connection, run: int, key: CallKey, request: Mapping[str, Any], number: int
-) -> Attempt:
-    record = json.dumps(request, sort_keys=True).encode("utf-8", "surrogatepass")
+def _intend(db: sqlite3.Connection, run: int, key: CallKey, record: bytes, number: int) -> Attempt:
     digest = hashlib.sha256(record).hexdigest()
     db.execute("INSERT OR IGNORE INTO requests VALUES (?, ?)", (digest, record))
     db.execute(
@@ -340,12 +349,10 @@ def _replied(db: sqlite3.Connection, attempt: Attempt, reply: Reply) -> None:
         (
             time.time(),
             _blob(reply.text),
-            reply.stop_reason,
-            reply.served_model,
-            reply.request_id,
-            reply.usage.input_tokens,
-            reply.usage.output_tokens,
-            reply.usage.cached_input_tokens,
+            _word(reply.stop_reason),
+            _word(reply.served_model),
+            _word(reply.request_id),
+            *_tokens(reply.usage),
             None if reply.cost_usd is None else str(reply.cost_usd),
             json.dumps(reply.sent, sort_keys=True),
             attempt.id,
@@ -364,16 +371,26 @@ def _attempt_failed(db: sqlite3.Connection, attempt: Attempt, error: JudgeError)
             error.slug,
             _blob(str(error)),
             error.status,
-            error.request_id,
+            _word(error.request_id),
             _blob(error.body),
             int(getattr(error, "possibly_billed", False)),
-            error.usage.input_tokens if error.usage else None,
-            error.usage.output_tokens if error.usage else None,
-            error.usage.cached_input_tokens if error.usage else None,
+            *_tokens(error.usage or Usage()),
             None if error.cost_usd is None else str(error.cost_usd),
             attempt.id,
         ),
     )
+
+
+def _word(text: str | None) -> str | None:
+    """A vendor's word as SQLite can hold it: half a surrogate pair becomes a question mark."""
+    return None if text is None else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _tokens(usage: Usage) -> tuple[int | None, int | None, int | None]:
+    """Counts as SQLite can hold them, whatever a server claims."""
+    counts = (usage.input_tokens, usage.output_tokens, usage.cached_input_tokens)
+    one, two, three = (None if count is None else min(count, 2**62) for count in counts)
+    return one, two, three
 
 
 def _blob(text: str) -> bytes:

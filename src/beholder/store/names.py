@@ -28,7 +28,8 @@ def task_folder(task_id: str) -> str:
     """
     name = _UNSAFE.sub(lambda match: _encoded(match[0]), task_id)
     lowered = name.lower()
-    own = lowered in RESERVED or lowered.startswith(("gis_results.", "ledger.sqlite"))
+    # The ledger's files, and the result table that a protocol names, lie beside the tasks' folders.
+    own = lowered in RESERVED or lowered.startswith("ledger.sqlite") or lowered.endswith((".csv", ".xlsx"))
     if own or name.startswith((".", " ")) or _DEVICE.fullmatch(name):
         name = _encoded(name[0]) + name[1:]
     if name.endswith((".", " ")):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import StoreError
-from beholder.store.ledger import Ledger
+from beholder.store.ledger import Ledger, answered_calls
 from beholder.store.lock import FolderLock
 from beholder.store.names import task_folder
 
@@ -49,8 +49,18 @@ class OutDir:
             raise
 
     def _check_pins(self, pins: Mapping[str, Any]) -> None:
-        there = read_json(self.path / "manifest.json")
+        manifest = self.path / "manifest.json"
+        there = read_json(manifest)
         if there is None:
+            # Without its pins nobody can tell what the replies in the ledger answer.
+            if manifest.exists() or answered_calls(self.path / "ledger.sqlite"):
+                raise StoreError(
+                    f"{manifest}: missing or damaged, and the out-dir holds replies; restore it, or use "
+                    "--force to archive what is there and begin anew",
+                    slug="damaged",
+                    concerns=str(manifest),
+                )
+            write_json(manifest, {"pins": pins})
             return
         differing = [name for name, value in pins.items() if there.get("pins", {}).get(name) != value]
         if not differing:
@@ -77,15 +87,18 @@ class OutDir:
     def write_evidence(
         self, task_id: str, judge_name: str, record: Mapping[str, Any], images: Mapping[str, bytes]
     ) -> None:
-        """Store images, then the record that names them; what an earlier record named is removed."""
+        """Store images, then the record that names them; what an earlier record named is removed.
+
+        All of it is on the disk before this returns: replies outlive a power cut, so must what they speak of.
+        """
         folder = self.folder(task_id, judge_name)
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.glob("image-*"):
             if old.name not in images:
                 old.unlink()
         for name, data in images.items():
-            write_bytes(folder / name, data)
-        write_json(folder / EVIDENCE_FILE, record)
+            _replace(folder / name, [data], durable=True)
+        _replace(folder / EVIDENCE_FILE, [_json_bytes(record)], durable=True)
 
     def write_text(self, task_id: str, judge_name: str, name: str, text: str) -> None:
         """Store a prompt or a reply for people to read, unless the same text is there already."""
@@ -101,7 +114,7 @@ class OutDir:
 
     def write_rows(self, rows: Iterable[str]) -> None:
         """Write `judge_results.jsonl` from rows that are JSON already, whole or not at all."""
-        _replace(self.path / "judge_results.jsonl", (f"{row}\n".encode() for row in rows))
+        _replace(self.path / "judge_results.jsonl", (f"{row}\n".encode("utf-8", "replace") for row in rows))
 
     def close(self) -> None:
         """Finish writing and let others in."""
@@ -138,8 +151,12 @@ def read_rows(out_dir: Path) -> Iterator[dict[str, Any]]:
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Strict JSON, readable, whole or not at all."""
+    _replace(path, [_json_bytes(value)])
+
+
+def _json_bytes(value: Mapping[str, Any]) -> bytes:
     text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False, default=_number)
-    _replace(path, [text.encode("utf-8", "replace") + b"\n"])
+    return text.encode("utf-8", "replace") + b"\n"
 
 
 def _number(value: object) -> int | float:
@@ -154,13 +171,16 @@ def write_bytes(path: Path, data: bytes) -> None:
     _replace(path, [data])
 
 
-def _replace(path: Path, chunks: Iterable[bytes]) -> None:
+def _replace(path: Path, chunks: Iterable[bytes], *, durable: bool = False) -> None:
     """Write beside, then rename over: a reader or a crash never sees half a file."""
     partial = path.with_name(f".{path.name[:100]}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:
             for chunk in chunks:
                 file.write(chunk)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)

@@ -185,8 +185,24 @@ def _tasks(
             if value is not None and name != ID_COLUMN and (name not in needed or name in group_by)
         }
         fields = {name: text(cells.get(name)) for name in needed[1:]}
+        broken = [
+            name for name, value in {ID_COLUMN: task_id, **fields, **labels}.items() if _is_broken(value)
+        ]
+        problems += [
+            _problem(row, "half of a character (a lone surrogate); write it whole", columns.get(name, name))
+            for name in broken
+        ]
         tasks.append(Task(id=task_id, fields=fields, labels=labels, row=row.number))
     return TaskFile(tasks=tuple(tasks), problems=tuple(problems))
+
+
+def _is_broken(value: str) -> bool:
+    """Whether a text, or a name in it, cannot be written as UTF-8."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _problem(row: _Row, message: str, column: str | None = None) -> FileProblem:

@@ -10,6 +10,7 @@ or if the name is the id percent-encoded, which is how an id that is no file nam
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import stat
 import unicodedata
@@ -71,31 +72,32 @@ class RunDirectory:
             return self._read_folder(task, folder)
         except OSError as error:
             # A folder without the right to search it: one submission's problem, not the run's.
-            broken = Artifact(
-                name="artifacts",
-                path=folder / "artifacts",
-                sha256="",
-                size_bytes=0,
-                problem="unreadable",
-                problem_detail=f"the folder cannot be read: {error.strerror or error}",
-            )
-            return Submission(task_id=task.id, model=self.model, root=None, artifacts=(broken,))
+            detail = f"the folder cannot be read: {error.strerror or error}"
+            return self._folder_problem(task, folder / "artifacts", "unreadable", detail)
+
+    def _folder_problem(self, task: Task, folder: Path, problem: str, detail: str) -> Submission:
+        """A submission whose folder as a whole may not be used, as its one artifact."""
+        broken = Artifact(
+            name="artifacts",
+            path=folder,
+            sha256="",
+            size_bytes=0,
+            problem=problem,
+            problem_detail=detail,
+        )
+        return Submission(task_id=task.id, model=self.model, root=None, artifacts=(broken,))
 
     def _read_folder(self, task: Task, folder: Path) -> Submission:
         root = folder / "artifacts"
         if not _inside(folder, self.path) or (root.is_symlink() and not _inside(root, folder)):
-            broken = Artifact(
-                name="artifacts",
-                path=root,
-                sha256="",
-                size_bytes=0,
-                problem="unsafe_path",
-                problem_detail="the folder is a link that leads out of the run directory",
-            )
-            return Submission(task_id=task.id, model=self.model, root=None, artifacts=(broken,))
+            detail = "the folder is a link that leads out of the run directory"
+            return self._folder_problem(task, root, "unsafe_path", detail)
         artifacts = []
         if root.is_dir():
-            artifacts = [_artifact(path, path.relative_to(root).as_posix(), root) for path in _walk(root)]
+            paths = list(itertools.islice(_walk(root), MAX_ARTIFACTS + 1))
+            if len(paths) > MAX_ARTIFACTS:
+                return self._folder_problem(task, root, "too_large", f"more than {MAX_ARTIFACTS} files")
+            artifacts = [_artifact(path, path.relative_to(root).as_posix(), root) for path in paths]
         return Submission(
             task_id=task.id,
             model=self.model,
@@ -107,14 +109,10 @@ class RunDirectory:
 
 def _walk(root: Path) -> Iterator[Path]:
     """Files below a folder in name order; links to folders are not followed."""
-    count = 0
     for folder, names, files in os.walk(root, followlinks=False, onerror=_raise):
         names.sort()
         links = [name for name in names if (Path(folder) / name).is_symlink()]
         for name in sorted([*files, *links]):
-            count += 1
-            if count > MAX_ARTIFACTS:
-                return
             yield Path(folder) / name
 
 
