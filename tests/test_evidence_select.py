@@ -80,6 +80,37 @@ def test_nothing_to_look_at() -> None:
     assert listed(of("a.mp4", "noext"), visual) == {"a.mp4": "unsupported", "noext": "unsupported"}
 
 
+def broken(name: str, problem: str, root: Path | None, response: str | None = None) -> Submission:
+    artifact = Artifact(
+        name=name, path=Path("t") / name, sha256="", size_bytes=0, problem=problem, problem_detail="so it is"
+    )
+    return Submission(task_id="t", model="m", root=root, artifacts=(artifact,), response=response)
+
+
+def test_a_broken_file_of_no_interest_decides_nothing() -> None:
+    """A dangling log neither takes the words from the text judge nor becomes the reason."""
+    visual = replace(STRICT, kind="visual")
+    for name in ("run.log", "artifacts"):
+        one = broken(name, "missing", Path("t"), response="words")
+        assert select_artifacts(one, STRICT).route == "text", name
+        assert listed(one, STRICT) == {name: "unsupported"}
+        assert select_artifacts(one, visual).reason == "unsupported", name
+
+
+def test_a_folder_that_may_not_be_used_is_the_cause() -> None:
+    """The folder itself is chosen, to tell why, unless there are words for the text judge."""
+    for problem in ("unsafe_path", "unreadable"):
+        for routing in (STRICT, replace(STRICT, kind="visual")):
+            for root in (None, Path("t/artifacts")):
+                chosen = select_artifacts(broken("artifacts", problem, root), routing)
+                assert (chosen.route, [one.problem for one in chosen.chosen]) == ("visual", [problem])
+    spoken = select_artifacts(broken("artifacts", "unsafe_path", None, response="words"), STRICT)
+    assert (spoken.route, spoken.chosen) == ("text", ())
+    assert [(item.name, item.reason, item.detail) for item in spoken.not_shown] == [
+        ("artifacts", "unsupported", "so it is")
+    ]
+
+
 @given(
     st.sets(st.sampled_from(["a.html", "index.html", "x/a.png", "crop.png", "b.md", "c.vue", "ocr/a.png"])),
     st.sampled_from(["visual", "strict"]),

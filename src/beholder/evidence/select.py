@@ -51,10 +51,16 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
 
     Exclusion comes first. On the strict route one visual file takes the whole submission to the visual
     judge, else the text judge has it, never back. `first` takes the best by the order of the suffixes,
-    then `index.*`, the shortest path, the name. A response text is text on the strict route.
+    then `index.*`, the shortest path, the name. A response text is text on the strict route. A folder that
+    may not be used is chosen, so that reading it tells why.
     """
     dropped: list[ArtifactEvidence] = []
     left: list[Artifact] = []
+    has_words = routing.kind == "strict" and bool((submission.response or "").strip())
+    folder = _unusable_folder(submission)
+    if folder is not None and not has_words:
+        # What it hides might be of any kind: that it may not be used is the cause of everything else.
+        return Selection(route="visual", chosen=(folder,))
     for artifact in submission.artifacts:
         pattern = is_excluded(artifact.name, routing.exclude)
         if pattern is None:
@@ -62,14 +68,11 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
         else:
             dropped.append(_listed(artifact, "excluded", f"the protocol excludes {pattern!r}"))
     visual = [artifact for artifact in left if artifact.suffix in routing.visual]
-    if not any(artifact.suffix in (*routing.visual, *routing.text) for artifact in left):
-        # A folder that leads out or may not be read hides what would be looked at: its problem is the cause.
-        visual = [artifact for artifact in left if artifact.problem is not None][:1]
     text = [artifact for artifact in left if artifact.suffix in routing.text]
     route: Route
     if visual:
         route, chosen, order = "visual", visual, routing.visual
-    elif routing.kind == "strict" and (text or (submission.response or "").strip()):
+    elif has_words or (routing.kind == "strict" and text):
         route, chosen, order = "text", text, routing.text
     else:
         route, chosen, order = "none", [], ()
@@ -81,7 +84,9 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
         if id(artifact) in shown:
             continue
         known = artifact.suffix in routing.visual or artifact.suffix in routing.text
-        if not known:
+        if artifact is folder:
+            dropped.append(_listed(artifact, "unsupported", artifact.problem_detail))
+        elif not known:
             detail = f"the protocol looks at no {artifact.suffix or 'file without a suffix'}"
             dropped.append(_listed(artifact, "unsupported", detail))
         elif artifact.suffix in order:
@@ -97,8 +102,16 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
 def _rank(artifact: Artifact, order: tuple[str, ...]) -> tuple[int, bool, int, int, str]:
     path = PurePosixPath(artifact.name)
     is_index = path.stem.lower() == "index"
-    rank = order.index(artifact.suffix) if artifact.suffix in order else len(order)
-    return rank, not is_index, len(path.parts), len(artifact.name), artifact.name
+    return order.index(artifact.suffix), not is_index, len(path.parts), len(artifact.name), artifact.name
+
+
+def _unusable_folder(submission: Submission) -> Artifact | None:
+    """The submission's folder itself, where it leads out or may not be read and so stands for all in it."""
+    if len(submission.artifacts) != 1:
+        return None
+    (artifact,) = submission.artifacts
+    stands_for_all = submission.root is None or artifact.path == submission.root
+    return artifact if artifact.name == "artifacts" and artifact.problem and stands_for_all else None
 
 
 def _listed(artifact: Artifact, reason: str, detail: str) -> ArtifactEvidence:
