@@ -150,3 +150,24 @@ def test_ten_thousand_boxes_in_one_image_are_no_trouble() -> None:
         [0] * 4, ["k"] * 4, np.array([[x, x, x + 20, x + 20] for x in (0, 20, 50, 70.0)])
     )
     assert len(match_boxes(gold, many, 0.5)[0]) == 4
+
+
+@pytest.mark.parametrize(("n", "m"), [(300, 300), (300, 70), (70, 300)])
+def test_many_boxes_that_all_overlap_are_matched_at_once(
+    n: int, m: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same box over and over: as many matches as the smaller side has, without the exact solver."""
+    monkeypatch.setattr(match, "_exact", None)
+    boxes = [boxes_from_arrays([0] * k, ["k"] * k, np.array([[0, 0, 9, 9.0]] * k)) for k in (n, m)]
+    assert len(match_boxes(boxes[0], boxes[1], 0.5)[0]) == min(n, m)
+
+
+def test_large_cores_go_to_scipy_and_come_back_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without any greedy round everything in a core is solved exactly, in the same number."""
+    rng = np.random.default_rng(5)
+    a, b = np.nonzero(rng.random((120, 120)) < 0.4)
+    edges = list(zip(a.tolist(), b.tolist(), strict=True))
+    expected = len(solve(edges))
+    monkeypatch.setattr(match, "_GREEDY_ROUNDS", 1)
+    assert len(edges) > match._LARGE
+    assert len(solve(edges)) == expected == 120

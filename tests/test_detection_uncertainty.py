@@ -271,3 +271,14 @@ def test_intervals_cover_about_as_often_as_they_say() -> None:
         low, high = tree["localisation"]["0.5"]["micro"]["recall"]["ci95"]
         covered += low <= 0.7 <= high
     assert 0.88 * 120 <= covered <= 120
+
+
+def test_nothing_anywhere_has_no_figures_and_no_crash() -> None:
+    """Two negative images, a model that says nothing: null everywhere, an interval for the false alarms."""
+    read = load_gold(gold_bytes({"a": [], "b": []}))
+    loaded = [load_predictions(answer_bytes({"a": [], "b": []}), read, name=name) for name in "mn"]
+    found = bootstrap(read, loaded, tally_models(read, loaded), domains=DOMAINS, replicates=20)
+    tree = found["models"]["m"]["valid"]
+    assert tree["classification"]["micro"]["f2"]["ci_method"] == "undefined"
+    assert tree["negative_fpr"]["ci_method"] == "wilson"
+    assert all((row["difference"], row["p"], row["p_holm"]) == (None, None, None) for row in found["paired"])

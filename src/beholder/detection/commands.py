@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -15,6 +15,16 @@ if TYPE_CHECKING:
     from beholder.detection.boxes import Gold, Predictions
 
 EXIT_DIFFERENT = 3
+
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _option(*names: str, **kwargs: Any) -> Callable[[_Command], _Command]:
+    """An option whose default may stand in `BEHOLDER_<FLAG>`."""
+    longest = max(names, key=lambda name: name.startswith("--"))
+    kwargs.setdefault("envvar", "BEHOLDER_" + longest.strip("-").upper().replace("-", "_"))
+    return click.option(*names, **kwargs)
 
 
 def _thresholds(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[float, ...]:
@@ -32,8 +42,8 @@ def _thresholds(_ctx: click.Context, _param: click.Parameter, values: Sequence[s
 
 _PATH = click.Path(path_type=Path)
 _json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-_gold_option = click.option("--gold", "gold_file", required=True, type=_PATH, help="Gold boxes, JSONL.")
-_predictions_option = click.option(
+_gold_option = _option("--gold", "gold_file", required=True, type=_PATH, help="Gold boxes, JSONL.")
+_predictions_option = _option(
     "--predictions",
     "prediction_files",
     required=True,
@@ -41,21 +51,21 @@ _predictions_option = click.option(
     metavar="[NAME=]FILE",
     help="One model's answers, JSONL; several times for several models.",
 )
-_formats_option = click.option(
+_formats_option = _option(
     "--box-format",
     "box_formats",
     multiple=True,
     metavar="[NAME=]FORMAT",
     help="What a model's four numbers mean: xyxy (default), xywh, cxcywh, …_norm, xyxy_1000, yxyx_1000.",
 )
-_iou_option = click.option(
+_iou_option = _option(
     "--iou",
     "thresholds",
     multiple=True,
     callback=_thresholds,
     help="IoU threshold; the first is the main one.  [default: 0.5, 0.3, 0.4]",
 )
-_seed_option = click.option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
+_seed_option = _option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 
 
 @click.group(epilog="Example: beholder detect demo")
@@ -71,21 +81,21 @@ def detect() -> None:
 )
 @_gold_option
 @_predictions_option
-@click.option("--classes", "classes_file", type=_PATH, help='JSON: {"class_to_domain": {class: domain}}.')
+@_option("--classes", "classes_file", type=_PATH, help='JSON: {"class_to_domain": {class: domain}}.')
 @_formats_option
 @_iou_option
-@click.option("--beta", default="2", show_default=True, help="F_beta: above 1 weighs recall more.")
-@click.option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
+@_option("--beta", default="2", show_default=True, help="F_beta: above 1 weighs recall more.")
+@_option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
 @_seed_option
-@click.option("--similarity", type=_PATH, help="Class-similarity matrix, CSV: a second, relaxed score.")
-@click.option("--expect", "expect_file", type=_PATH, help="Published summary; exit 3 if a number differs.")
-@click.option(
+@_option("--similarity", type=_PATH, help="Class-similarity matrix, CSV: a second, relaxed score.")
+@_option("--expect", "expect_file", type=_PATH, help="Published summary; exit 3 if a number differs.")
+@_option(
     "--provenance", multiple=True, metavar="[NAME=]FILE", help="JSON with a model's inference settings, kept."
 )
-@click.option("--inventory", type=_PATH, help="List of file hashes to verify first.")
-@click.option("--images", type=_PATH, help="Folder of the pictures, for the page's worst images.")
-@click.option("--out-dir", type=_PATH, help="Where summary, tables, Markdown and page go.")
-@click.option("--parquet", is_flag=True, help="Tables as Parquet too (needs pyarrow).")
+@_option("--inventory", type=_PATH, help="List of file hashes to verify first.")
+@_option("--images", type=_PATH, help="Folder of the pictures, for the page's worst images.")
+@_option("--out-dir", type=_PATH, help="Where summary, tables, Markdown and page go.")
+@_option("--parquet", is_flag=True, help="Tables as Parquet too (needs pyarrow).")
 @_json_flag
 def score(**flags: Any) -> None:
     """Score predictions against gold."""
@@ -147,14 +157,12 @@ def _say_differences(differences: Sequence[Mapping[str, Any]], file: Path) -> No
 
 
 @detect.command(epilog="Example: beholder detect agreement --annotations annotations.jsonl --bootstrap 2000")
-@click.option("--annotations", "annotations_file", required=True, type=_PATH, help="Annotations, JSONL.")
-@click.option(
-    "--iou", "thresholds", multiple=True, callback=_thresholds, help="IoU threshold.  [default: 0.5]"
-)
-@click.option("--classes", "classes_file", type=_PATH, help="Classes that annotators could choose, JSON.")
-@click.option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
+@_option("--annotations", "annotations_file", required=True, type=_PATH, help="Annotations, JSONL.")
+@_option("--iou", "thresholds", multiple=True, callback=_thresholds, help="IoU threshold.  [default: 0.5]")
+@_option("--classes", "classes_file", type=_PATH, help="Classes that annotators could choose, JSON.")
+@_option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
 @_seed_option
-@click.option("--expect", "expect_file", type=_PATH, help="Published figures; exit 3 if a number differs.")
+@_option("--expect", "expect_file", type=_PATH, help="Published figures; exit 3 if a number differs.")
 @_json_flag
 def agreement(
     annotations_file: Path,
@@ -203,13 +211,11 @@ def agreement(
 @_gold_option
 @_predictions_option
 @_formats_option
-@click.option("--iou", "threshold", type=float, default=0.5, show_default=True, help="IoU threshold.")
-@click.option("--image-id", "image_ids", multiple=True, help="Image to draw; several times: a contact sheet.")
-@click.option(
-    "--worst", type=click.IntRange(min=1), help="The N images with most errors, as a contact sheet."
-)
-@click.option("--images", type=_PATH, help="Folder of the pictures; grey ground without it.")
-@click.option("-o", "--out", required=True, type=_PATH, help="Picture to write: .png, .jpg, .webp.")
+@_option("--iou", "threshold", type=float, default=0.5, show_default=True, help="IoU threshold.")
+@_option("--image-id", "image_ids", multiple=True, help="Image to draw; several times: a contact sheet.")
+@_option("--worst", type=click.IntRange(min=1), help="The N images with most errors, as a contact sheet.")
+@_option("--images", type=_PATH, help="Folder of the pictures; grey ground without it.")
+@_option("-o", "--out", required=True, type=_PATH, help="Picture to write: .png, .jpg, .webp.")
 @_json_flag
 def render(
     gold_file: Path,
@@ -247,17 +253,15 @@ def render(
 
 @detect.command(epilog="Example: beholder detect convert coco.json --from coco --kind gold -o gold.jsonl")
 @click.argument("source", type=_PATH)
-@click.option("--from", "source_format", required=True, help="jsonl, coco, yolo, voc, raw.")
-@click.option("--to", "target_format", default="jsonl", show_default=True, help="jsonl, coco, yolo, voc.")
-@click.option(
-    "--kind", type=click.Choice(["gold", "predictions"]), required=True, help="What the file holds."
-)
-@click.option("--gold", "gold_file", type=_PATH, help="Gold of predictions: sizes, ids, COCO categories.")
-@click.option("--names", type=_PATH, help="Class names, one a line, for yolo.")
-@click.option("--images", type=_PATH, help="Folder of the pictures, for sizes that yolo does not tell.")
-@click.option("--box-format", default="xyxy", show_default=True, help="Of jsonl and raw boxes.")
-@click.option("--id-from", type=click.Choice(["id", "file_name"]), default="id", help="A COCO image's id.")
-@click.option("-o", "--out", required=True, type=_PATH, help="File (jsonl, coco) or folder (yolo, voc).")
+@_option("--from", "source_format", required=True, help="jsonl, coco, yolo, voc, raw.")
+@_option("--to", "target_format", default="jsonl", show_default=True, help="jsonl, coco, yolo, voc.")
+@_option("--kind", type=click.Choice(["gold", "predictions"]), required=True, help="What the file holds.")
+@_option("--gold", "gold_file", type=_PATH, help="Gold of predictions: sizes, ids, COCO categories.")
+@_option("--names", type=_PATH, help="Class names, one a line, for yolo.")
+@_option("--images", type=_PATH, help="Folder of the pictures, for sizes that yolo does not tell.")
+@_option("--box-format", default="xyxy", show_default=True, help="Of jsonl and raw boxes.")
+@_option("--id-from", type=click.Choice(["id", "file_name"]), default="id", help="A COCO image's id.")
+@_option("-o", "--out", required=True, type=_PATH, help="File (jsonl, coco) or folder (yolo, voc).")
 @_json_flag
 def convert(**flags: Any) -> None:
     """Box files of other tools to ours and back; what was done is recorded beside the result."""
@@ -279,12 +283,10 @@ def convert(**flags: Any) -> None:
 
 
 @detect.command(epilog="Example: beholder detect check --gold gold.jsonl --predictions a=a.jsonl")
-@click.option("--gold", "gold_file", type=_PATH, help="Gold boxes, JSONL.")
-@click.option(
-    "--predictions", "prediction_files", multiple=True, metavar="[NAME=]FILE", help="Answers, JSONL."
-)
+@_option("--gold", "gold_file", type=_PATH, help="Gold boxes, JSONL.")
+@_option("--predictions", "prediction_files", multiple=True, metavar="[NAME=]FILE", help="Answers, JSONL.")
 @_formats_option
-@click.option("--inventory", type=_PATH, help="List of file hashes to verify.")
+@_option("--inventory", type=_PATH, help="List of file hashes to verify.")
 @_json_flag
 def check(
     gold_file: Path | None,
@@ -320,9 +322,7 @@ def check(
 
 
 @detect.command(epilog="Example: beholder detect demo --out-dir boxes")
-@click.option(
-    "--out-dir", type=_PATH, default=Path("beholder-detect-demo"), show_default=True, help="Results."
-)
+@_option("--out-dir", type=_PATH, default=Path("beholder-detect-demo"), show_default=True, help="Results.")
 @_json_flag
 def demo(out_dir: Path, *, as_json: bool) -> None:
     """Score two invented models on forty invented street images: real numbers, no model, no network."""

@@ -6,7 +6,8 @@ operations whatever their number:
     1. leaves    an edge whose one end has no other edge is in some maximum matching: take it, remove both
                  ends, repeat (Karp and Sipser 1981). One gold box and N predictions, N gold boxes and one
                  prediction, trees: all done here.
-    2. greedy    in what is left every box has two edges or more: take one edge a box, then leaves again.
+    2. greedy    in what is left every box has two edges or more: take one edge a box, then leaves again, some
+                 rounds.
     3. proof     a graph whose step 2 used up all gold or all predicted boxes of its remainder is done.
     4. exact     for the few others, augmenting paths from nothing (scipy's Hopcroft-Karp if they are large).
 """
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 
 Index = NDArray[np.int64]
 
+_GREEDY_ROUNDS = 20
 _LARGE = 4000  # edges; scipy's import costs as much as augmenting so many by hand
 
 
@@ -51,9 +53,12 @@ class _Matching:
         certain, rest = self._take_leaves(np.arange(len(self.left)))
         if not len(rest):
             return certain
+        rest = rest[np.argsort(self.left[rest], kind="stable")]
         chosen, live = [], rest
-        while len(live):
-            taken = self._take(live)
+        for _ in range(_GREEDY_ROUNDS):
+            if not len(live):
+                break
+            taken = self._take(self._one_edge_each(live))
             more, live = self._take_leaves(self._open(live))
             chosen += [taken, more]
         greedy = np.concatenate(chosen)
@@ -63,6 +68,22 @@ class _Matching:
         again = rest[np.isin(self.group[rest], unproven)]
         kept = greedy[~np.isin(self.group[greedy], unproven)]
         return np.concatenate([certain, kept, _exact(self.left, self.right, again)])
+
+    def _one_edge_each(self, live: Index) -> Index:
+        """One edge per left end, of edges sorted by it: the k-th end of a graph takes its k-th edge, in turn.
+
+        So that many boxes that all overlap one another are matched at once, not one a round.
+        """
+        left = self.left[live]
+        start = np.flatnonzero(np.r_[True, left[1:] != left[:-1]])
+        degree = np.diff(np.r_[start, len(left)])
+        group = self.group[live[start]]
+        order = np.argsort(group, kind="stable")
+        first = np.flatnonzero(np.r_[True, group[order][1:] != group[order][:-1]])
+        rank = np.empty(len(group), np.int64)
+        rank[order] = np.arange(len(group)) - np.repeat(first, np.diff(np.r_[first, len(group)]))
+        chosen: Index = live[start + rank % degree]
+        return chosen
 
     def _take_leaves(self, live: Index) -> tuple[Index, Index]:
         """Take edges with a leaf until none is left; what was taken, and the edges that remain."""

@@ -106,7 +106,7 @@ def model_matrix(tally: Tally, people: Population) -> Any:
 
 def unfold_model(product: NDArray[np.float32], tally: Tally) -> Sums:
     """The counts of a product with `model_matrix`."""
-    images, more, both, *steps = _blocks(product, len(tally.classes))
+    images, more, both, *steps = _blocks(product, 3 + len(tally.thresholds))
     falling = sorted(tally.thresholds, reverse=True)
     matched = dict(zip(map(str, falling), np.cumsum(steps, axis=0), strict=True))
     tasks = {str(threshold): (matched[str(threshold)], images + more) for threshold in tally.thresholds}
@@ -123,14 +123,16 @@ def gold_matrix(tally: Tally, people: Population, negative: NDArray[np.bool_]) -
 
 def unfold_gold(product: NDArray[np.float32], tally: Tally) -> tuple[dict[str, FloatArray], FloatArray]:
     """Gold per task (C, 1 + R), and negative images (1 + R,)."""
-    images, more = _blocks(product, len(tally.classes))
+    images, more = _blocks(product, 2)
     return {task: images if task == CLASSIFICATION else images + more for task in task_names(tally)}, product[
         -1
     ].astype(np.float64)
 
 
-def _blocks(product: NDArray[np.float32], n_classes: int) -> list[FloatArray]:
-    return list(product[:-1].astype(np.float64).reshape(-1, n_classes, product.shape[1]))
+def _blocks(product: NDArray[np.float32], n_blocks: int) -> list[FloatArray]:
+    """(C, 1 + R) each; the last row, of flagged images, belongs to none."""
+    n_classes = (len(product) - 1) // n_blocks
+    return list(product[:-1].astype(np.float64).reshape(n_blocks, n_classes, product.shape[1]))
 
 
 def _matrix(

@@ -45,7 +45,7 @@ def per_class_table(summary: Mapping[str, Any], domains: Mapping[str, str]) -> T
                     row = {"model": model, "scope": scope, "task": task, "class": label}
                     row["domain"] = domains.get(label, UNMAPPED)
                     rows.append(row | _with_limits(numbers, found.get("per_class", {}).get(label)))
-    return _columns(rows)
+    return _columns(rows, ["model", "scope", "task", "class", "domain", "tp", "fp", "fn"])
 
 
 def _with_limits(numbers: Mapping[str, Any], leaves: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -85,8 +85,8 @@ def per_image_table(gold: Gold, predictions: Sequence[Predictions], tallies: Seq
     return table
 
 
-def _columns(rows: Sequence[Mapping[str, Any]]) -> Table:
-    names = list(dict.fromkeys(name for row in rows for name in row))
+def _columns(rows: Sequence[Mapping[str, Any]], first: Sequence[str]) -> Table:
+    names = list(dict.fromkeys([*first, *(name for row in rows for name in row)]))
     return {name: [row.get(name) for row in rows] for name in names}
 
 
