@@ -11,6 +11,7 @@ from PIL import Image
 
 from beholder.errors import MissingTool
 from beholder.evidence import find_browser
+from beholder.evidence.gate import Gate
 from beholder.records import Evidence, MediaLimits, NetworkPolicy
 from tests.fakes.evidence import BLOCKED, codes, pixels, prepare, prepare_all, submission
 from tests.fakes.web import answer, canary, site
@@ -225,19 +226,33 @@ def test_script_errors_and_dialogs(tmp_path: Path) -> None:
 def test_leaving_the_page(tmp_path: Path) -> None:
     """A page that goes elsewhere stays as it is, and is flagged; its own second page is gone to."""
     stays = HEAD + box("red")
-    shown = pages(
-        tmp_path,
-        {
-            "script": stays + "<script>setTimeout(()=>location='https://example.org/',1000)</script>",
-            "refresh": stays + "<meta http-equiv=refresh content='0;url=http://example.org/'>",
-            "reload": stays + "<script>setTimeout(()=>location.reload(),10)</script>",
-            "inside": stays + "<script>location='http://127.0.0.1:9/'</script>",
-        },
-        network=NetworkPolicy(),
-    )
-    for name, evidence in shown.items():
+    outside = {
+        "script": stays + "<script>setTimeout(()=>location='https://example.org/',1000)</script>",
+        "refresh": stays + "<meta http-equiv=refresh content='0;url=http://example.org/'>",
+    }
+    own = {
+        "reload": stays + "<script>setTimeout(()=>location.reload(),10)</script>",
+        "inside": stays + "<script>location='http://127.0.0.1:9/'</script>",
+    }
+    none = {
+        "fragment": stays + "<script>location='#x';location.hash='y'</script>",
+        "script": stays + "<script>location='javascript:void 0'</script>",
+        "mail": stays + "<script>location='mailto:a@example.org'</script>",
+    }
+    for name, evidence in pages(tmp_path / "undecided", outside, network=NetworkPolicy()).items():
+        assert (evidence.status, evidence.reason) == ("unscored", "blocked_resources"), name
+        assert "--network example.org" in evidence.detail, name
+        assert codes(evidence) == {"left_page", "external_resource_failed"}, name
+        assert evidence.artifacts[0].facts["outside_hosts"] == ["example.org"], name
+    for name, evidence in pages(tmp_path / "given", outside).items():
+        assert (evidence.status, codes(evidence)) == ("ok", {"left_page", "external_resource_failed"}), name
+        assert RED in colours(evidence), name
+    for name, evidence in pages(tmp_path / "own", own, network=NetworkPolicy()).items():
         assert (evidence.status, codes(evidence)) == ("ok", {"left_page"}), name
         assert RED in colours(evidence), name
+    for name, evidence in pages(tmp_path / "none", none, network=NetworkPolicy()).items():
+        assert (evidence.status, codes(evidence) - {"left_page"}) == ("ok", set()), name
+        assert evidence.artifacts[0].facts["outside_hosts"] == [], name
     two = submission(
         tmp_path / "two",
         {"index.html": HEAD + "<script>location='b.html'</script>", "b.html": HEAD + box("blue")},
@@ -314,6 +329,45 @@ def test_nothing_local_is_reached(tmp_path: Path, network: NetworkPolicy) -> Non
     for part in ("file:///etc/passwd", "/a", "/b", "169.254.169.254", "/k", "/n"):
         assert part in blocked, part
     assert shown.artifacts[0].facts["outside_hosts"] == []
+
+
+def test_a_page_that_changes_the_built_in_objects(tmp_path: Path) -> None:
+    """What is told of sockets does not go through objects that a page has changed, and can be written."""
+    body = (
+        HEAD
+        + box("red")
+        + "<script>JSON.stringify=()=>'garbage';String.prototype.slice=()=>({});new WebSocket('ws://localhost/');"
+        + "URL=class{get href(){return 'ws://\\ud800'}};new WebSocket('x')</script>"
+    )
+    shown = pages(tmp_path, {"a": body, "good": HEAD + box("blue")})
+    assert [one.status for one in shown.values()] == ["ok", "ok"]
+    blocked = shown["a"].artifacts[0].facts["blocked"]
+    assert "ws://localhost/" in blocked
+    assert len(str(blocked).encode()) > 0
+
+
+def test_an_event_that_cannot_be_handled_fails_its_page_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A defect of a handler is that page's failure, told in words; pages beside it and the end go well."""
+
+    def defect(gate: Gate, url: str) -> None:
+        raise KeyError(f"no {url[:4]}")
+
+    monkeypatch.setattr(Gate, "leaving", defect)
+    monkeypatch.setattr(Gate, "block", defect)
+    shown = pages(
+        tmp_path,
+        {
+            "later": HEAD + box("red") + "<script>location='http://127.0.0.1/'</script>",
+            "at once": HEAD + box("red") + "<script>new WebSocket('ws://localhost/')</script>",
+            "good": HEAD + box("blue"),
+        },
+    )
+    assert shown["good"].status == "ok"
+    for name in ("later", "at once"):
+        assert (shown[name].status, shown[name].reason) == ("absent", "unrenderable"), name
+        assert "KeyError('no " in shown[name].detail, name
 
 
 def test_local_files_are_not_in_the_picture(tmp_path: Path) -> None:

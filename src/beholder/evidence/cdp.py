@@ -11,10 +11,26 @@ import json
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from beholder.errors import BeholderError
+
 JSON = dict[str, Any]
 Handler = Callable[[JSON], Coroutine[Any, Any, None] | None]
 
 _READ_BYTES = 1 << 20
+
+
+_FAULTS = (
+    ArithmeticError,
+    AttributeError,
+    BeholderError,
+    LookupError,
+    MemoryError,
+    OSError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+)
+"""What a handler may fail with on an event that is not as it expects; it costs its page, not the browser."""
 
 
 class ProtocolFailure(Exception):
@@ -35,7 +51,7 @@ class Connection:
         self._waiting: dict[int, tuple[str, asyncio.Future[JSON]]] = {}
         self._sessions: dict[str, Session] = {}
         self._work: set[asyncio.Task[None]] = set()
-        self._failure: BaseException | None = None
+        self._end = "the browser is gone"
         self.lost = asyncio.Event()
         self.browser = Session(self, "")
         self._pump = asyncio.create_task(self._read())
@@ -56,22 +72,18 @@ class Connection:
                 future.set_exception(ProtocolFailure("the session is gone"))
                 future.exception()  # nobody may be waiting any more; that is no fault of theirs
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run an event's coroutine beside the reading loop.
+    def start(self, work: Coroutine[Any, Any, None], failed: Callable[[BaseException], None]) -> None:
+        """Run an event's coroutine beside the reading loop; what it fails with is handed to `failed`."""
 
-        It may fail with the session it speaks to; any other failure comes out of `aclose`.
-        """
+        def ended(task: asyncio.Task[None]) -> None:
+            self._work.discard(task)
+            failure = None if task.cancelled() else task.exception()
+            if failure is not None:
+                failed(failure)
+
         task = asyncio.create_task(work)
         self._work.add(task)
-        task.add_done_callback(self._ended)
-
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        self._work.discard(task)
-        if task.cancelled():
-            return
-        failure = task.exception()
-        if failure is not None and not isinstance(failure, ProtocolFailure | ConnectionLost):
-            self._failure = failure
+        task.add_done_callback(ended)
 
     async def call(self, method: str, params: JSON, session_id: str) -> JSON:
         """The result of `method`.
@@ -85,7 +97,7 @@ class Connection:
 
     def _post(self, method: str, params: JSON, session_id: str) -> asyncio.Future[JSON]:
         if self.lost.is_set():
-            raise ConnectionLost("the browser is gone")
+            raise ConnectionLost(self._end)
         self._last_id += 1
         message: JSON = {"id": self._last_id, "method": method, "params": params}
         if session_id:
@@ -108,11 +120,13 @@ class Connection:
                     pieces.append(rest)
         except ConnectionError:
             pass  # a broken pipe says what an ended one says
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            self._end = f"the browser speaks no DevTools protocol: {error!r}"
         finally:
             self.lost.set()
             for _, future in self._waiting.values():
                 if not future.done():
-                    future.set_exception(ConnectionLost("the browser is gone"))
+                    future.set_exception(ConnectionLost(self._end))
                     future.exception()
             self._waiting.clear()
 
@@ -133,24 +147,25 @@ class Connection:
             session.dispatch(message["method"], message.get("params", {}))
 
     async def aclose(self) -> None:
-        """Stop reading and end what is still being handled."""
+        """Stop reading and end what is still being handled; whatever that failed with is not raised."""
         self._pump.cancel()
         for task in tuple(self._work):
             task.cancel()
         await asyncio.gather(self._pump, *self._work, return_exceptions=True)
         self._writer.close()
-        if not self._pump.cancelled():
-            self._failure = self._failure or self._pump.exception()
-        if self._failure is not None:
-            raise self._failure
 
 
 class Session:
-    """One target (a page, a worker) or, with an empty id, the browser itself."""
+    """One target (a page, a worker) or, with an empty id, the browser itself.
+
+    Attributes:
+        on_failure: Told what a handler failed with, other than the end of the session it spoke to.
+    """
 
     def __init__(self, connection: Connection, session_id: str) -> None:
         self.connection = connection
         self.id = session_id
+        self.on_failure: Callable[[BaseException], None] | None = None
         self._handlers: dict[str, Handler] = {}
 
     def on(self, event: str, handler: Handler) -> None:
@@ -160,10 +175,19 @@ class Session:
     def dispatch(self, event: str, params: JSON) -> None:
         """Hand one event to its handler."""
         handler = self._handlers.get(event)
-        if handler is not None:
+        if handler is None:
+            return
+        try:
             work = handler(params)
-            if work is not None:
-                self.connection.start(work)
+        except (ProtocolFailure, ConnectionLost, *_FAULTS) as error:
+            self._failed(error)
+            return
+        if work is not None:
+            self.connection.start(work, self._failed)
+
+    def _failed(self, error: BaseException) -> None:
+        if self.on_failure is not None and not isinstance(error, ProtocolFailure | ConnectionLost):
+            self.on_failure(error)
 
     async def call(self, method: str, **params: Any) -> JSON:
         """The result of `method`; see `Connection.call`."""

@@ -58,9 +58,11 @@ class Gate:
         _note(self.blocked, url, "never reached from a page")
 
     def leaving(self, url: str) -> None:
-        """Note where the page tried to go."""
+        """Note where the page tried to go; an outside host there is asked for as by any other request."""
         if len(self.left_for) < MAX_NOTED:
             self.left_for.append(url[:300])
+        if url.startswith(_WEB) and host_kind(host_of(url)) == "outside":
+            self.may_go(url)
 
     def sent(self, request: str, url: str) -> None:
         """A request has gone out."""

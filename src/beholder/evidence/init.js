@@ -4,7 +4,8 @@
   "use strict";
   const report = globalThis[$REPORT];
   delete globalThis[$REPORT];
-  const tell = (kind, text) => { if (report) report(JSON.stringify([kind, String(text).slice(0, 500)])); };
+  // Plain text: the page may have given JSON and the methods of strings another meaning.
+  const tell = (kind, text) => { if (report) report(kind + " " + text); };
   const define = (object, name, value) =>
     Object.defineProperty(object, name, { value, configurable: true, writable: true });
 

@@ -91,7 +91,7 @@ class Page:
     full_size: tuple[int, int] = (1, 1)
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
-    _death: str = ""
+    _death: RenderError | None = None
     _report: str = ""
 
     # --- before the page ------------------------------------------------------------------------
@@ -101,6 +101,7 @@ class Page:
         session = self.session
         width, height = self.policy.viewport
         self._report = "_" + secrets.token_hex(8)
+        session.on_failure = self._not_handled
         session.on("Fetch.requestPaused", self._paused)
         session.on("Emulation.virtualTimeBudgetExpired", lambda _: self._expired.set())
         session.on("Inspector.targetCrashed", lambda _: self._die("the renderer died"))
@@ -252,18 +253,24 @@ class Page:
         death = asyncio.ensure_future(self._dead.wait())
         try:
             await asyncio.wait((task, death), return_when=asyncio.FIRST_COMPLETED)
-            if not task.done():
-                raise PageFailed(self._death)
+            if self._death is not None:
+                raise self._death
             return task.result()
         except ProtocolFailure as error:
-            raise PageFailed(self._death or str(error)) from error
+            raise self._death or PageFailed(str(error)) from error
         finally:
             for one in (task, death):
                 one.cancel()
 
     def _die(self, why: str) -> None:
-        self._death = self._death or why
+        self._death = self._death or PageFailed(why)
         self._dead.set()
+
+    def _not_handled(self, error: BaseException) -> None:
+        """What the browser told or asked could not be dealt with: this page has failed, and no other."""
+        if isinstance(error, RenderError):
+            self._death = self._death or error
+        self._die(f"an event of the page could not be handled: {error!r}")
 
     # --- what the browser asks and tells --------------------------------------------------------
 
@@ -322,6 +329,7 @@ class Page:
     def _attached(self, params: JSON) -> None:
         """A worker: its requests are decided here too, before it runs."""
         child = self.session.connection.session(params["sessionId"])
+        child.on_failure = self._not_handled
 
         async def paused(request: JSON) -> None:
             await self._decide(child, request)
@@ -347,9 +355,9 @@ class Page:
         """What our script in the page has to say."""
         if params["name"] != self._report:
             return
-        kind, text = json.loads(params["payload"])
+        kind, _, text = params["payload"].partition(" ")
         if kind == "socket":
-            self.gate.may_go(text)
+            self.gate.may_go(_plain(text))
 
     def _threw(self, params: JSON) -> None:
         details = params["exceptionDetails"]
@@ -362,7 +370,7 @@ class Page:
         text = params["entry"].get("text", "")
         marker = "Not allowed to load local resource: "
         if text.startswith(marker):
-            self.gate.block(text.removeprefix(marker))
+            self.gate.block(_plain(text.removeprefix(marker)))
 
     async def _auth(self, params: JSON) -> None:
         answer: JSON = {"response": "CancelAuth"}
