@@ -19,7 +19,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TypeVar
@@ -116,24 +117,34 @@ def _pieces(source: Source) -> Iterator[bytes]:
         yield from source
 
 
-def _decode_block(lines: list[bytes], decoder: msgspec.json.Decoder[_Row]) -> tuple[list[_Row], list[bytes]]:
-    """Rows, and the lines that the typed decoder refuses; blank lines are neither."""
+def _decode_block(
+    lines: list[bytes], decoder: msgspec.json.Decoder[_Row], slowly: Callable[[bytes], _Row | None]
+) -> tuple[list[_Row], int]:
+    """A row per line that is not blank, in order, and the number of lines that are none.
+
+    What the typed decoder refuses is read `slowly`, which gives None for a bad line.
+    """
     decode = decoder.decode
     try:
         if all(map(bytes.isascii, lines)) or b"\n".join(lines).decode():
-            return [decode(line) for line in lines], []
+            return [decode(line) for line in lines], 0
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         pass
     rows: list[_Row] = []
-    refused: list[bytes] = []
+    bad = 0
     for line in lines:
         try:
             line.decode()  # the typed decoder does not look into text that it skips
             rows.append(decode(line))
         except (msgspec.DecodeError, UnicodeError, RecursionError):
-            if line.strip():
-                refused.append(line)
-    return rows, refused
+            if not line.strip():
+                continue
+            row = slowly(line)
+            if row is None:
+                bad += 1
+            else:
+                rows.append(row)
+    return rows, bad
 
 
 def parse_object(line: bytes) -> dict[str, Any] | None:
@@ -223,8 +234,8 @@ def load_gold(source: Source, *, box_format: str = "xyxy", name: str = "") -> Go
     sizes: list[FloatArray] = []
     collected = _Collected()
     for block in lines:
-        rows, refused = _decode_block(block, _gold_decoder)
-        rows += [_strict_gold_row(line, name, lines.line, block) for line in refused]
+        slowly = partial(_strict_gold_row, name=name, first=lines.line, block=block)
+        rows, _ = _decode_block(block, _gold_decoder, slowly)
         start = len(position)
         for row in rows:
             image_id = identity(row.image_id)
@@ -300,13 +311,8 @@ def load_predictions(source: Source, gold: Gold, *, name: str = "", box_format: 
     bad_lines = 0
     find = gold.position.get
     for block in lines:
-        rows, refused = _decode_block(block, _prediction_decoder)
-        for line in refused:
-            row = _slow_prediction_row(line)
-            if row is None:
-                bad_lines += 1
-            else:
-                rows.append(row)
+        rows, bad = _decode_block(block, _prediction_decoder, _slow_prediction_row)
+        bad_lines += bad
         ids = [row.image_id if row.image_id.__class__ is str else str(row.image_id) for row in rows]
         where = np.fromiter(map(find, ids, repeat(-1)), np.int32, len(ids))
         if len(where) and where.min() < 0:
