@@ -60,6 +60,27 @@ def test_what_became_of_requests() -> None:
     ]
 
 
+def test_where_a_page_goes_by_itself() -> None:
+    """An outside host that the page goes to is asked for; what is no web address or not outside is not."""
+    gate = Gate(NetworkPolicy())
+    inside = [
+        "http://artifact.localhost/b.html#x",
+        "http://127.0.0.1/",
+        "about:blank",
+        "mailto:a@b.example.com",
+    ]
+    for url in [*inside, "javascript:void('https://x.example.com')"]:
+        gate.leaving(url)
+    assert (gate.outside, gate.failed, len(gate.left_for)) == (set(), {}, 5)
+    gate.leaving("https://www.example.com/")
+    assert (gate.outside, set(gate.failed)) == ({"www.example.com"}, {"https://www.example.com/"})
+    assert [warning.code for warning in gate.warnings("a")] == ["external_resource_failed", "left_page"]
+    allowed = NetworkPolicy(mode="allow", given=True)
+    open_gate = Gate(allowed, Egress(allowed))
+    open_gate.leaving("https://www.example.com/")
+    assert (open_gate.outside, open_gate.failed) == ({"www.example.com"}, {})
+
+
 def test_a_page_cannot_fill_the_record() -> None:
     """A thousand requests leave a bounded record."""
     gate = Gate(NetworkPolicy())
@@ -68,5 +89,6 @@ def test_a_page_cannot_fill_the_record() -> None:
         gate.leaving(f"http://a.example.com/{n}")
     assert len(gate.blocked) == len(gate.left_for) == MAX_NOTED
     assert max(map(len, gate.blocked)) == 300
-    (warning, _) = gate.warnings("a.html")
-    assert warning.detail.endswith("and 15 more")
+    (failed, blocked, _) = gate.warnings("a.html")
+    assert failed.detail.endswith("and 15 more")
+    assert blocked.detail.endswith("and 15 more")
