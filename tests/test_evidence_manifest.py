@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from beholder.evidence import from_manifest, outside_hosts, to_manifest
+from beholder.evidence import from_manifest, to_manifest
 from beholder.records import ArtifactEvidence, Evidence, Picture, Warning_
 
 EVIDENCE = Evidence(
@@ -62,9 +62,3 @@ def test_round_trip() -> None:
 def test_no_bytes_in_it() -> None:
     """The manifest holds no picture's bytes."""
     assert "data" not in to_manifest(EVIDENCE)["pictures"][0]
-
-
-def test_outside_hosts() -> None:
-    """The hosts of all pages come sorted, once."""
-    assert outside_hosts(EVIDENCE) == ("a.example", "b.example")
-    assert outside_hosts(Evidence(status="absent", route="none")) == ()

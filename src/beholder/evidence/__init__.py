@@ -7,7 +7,7 @@ judge; `manifest` writes it down.
 
 from beholder.evidence.browser import find_browser
 from beholder.evidence.engine import EvidenceEngine, renderer_info
-from beholder.evidence.manifest import from_manifest, outside_hosts, to_manifest
+from beholder.evidence.manifest import from_manifest, to_manifest
 from beholder.evidence.select import Selection, select_artifacts
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "Selection",
     "find_browser",
     "from_manifest",
-    "outside_hosts",
     "renderer_info",
     "select_artifacts",
     "to_manifest",

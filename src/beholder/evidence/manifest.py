@@ -53,9 +53,3 @@ def _picture(picture: Picture) -> dict[str, Any]:
     # `asdict` would copy the bytes first.
     values = {field.name: getattr(picture, field.name) for field in fields(picture) if field.name != "data"}
     return values | {"transforms": list(picture.transforms)}
-
-
-def outside_hosts(evidence: Evidence) -> tuple[str, ...]:
-    """Every outside host that its pages asked for, sorted."""
-    hosts = {host for artifact in evidence.artifacts for host in artifact.facts.get("outside_hosts", ())}
-    return tuple(sorted(hosts))
