@@ -199,6 +199,7 @@ def replicates(folder: Path) -> dict[str, float]:
     """What the loop does and no more: the figures of every replicate, by matrix products."""
     import scipy.sparse  # noqa: F401 - imports are left out of the time
 
+    from beholder.detection.pools import make_pools, task_figures
     from beholder.detection.replicates import (
         gold_matrix,
         model_matrix,
@@ -208,7 +209,6 @@ def replicates(folder: Path) -> dict[str, float]:
         unfold_model,
     )
     from beholder.detection.scoring import tally_models
-    from beholder.detection.uncertainty import make_pools, task_figures
     from beholder.stats.bootstrap import resampling_counts
 
     gold, models = load(folder)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from beholder.detection import replicates as replicates_module
+from beholder.detection.pools import leave_one_out, make_pools, task_figures
 from beholder.detection.read import load_gold, load_predictions
 from beholder.detection.replicates import (
     cells,
@@ -21,13 +22,7 @@ from beholder.detection.replicates import (
     unfold_model,
 )
 from beholder.detection.scoring import summarize, tally_models
-from beholder.detection.uncertainty import (
-    bootstrap,
-    interval_leaf,
-    leave_one_out,
-    make_pools,
-    task_figures,
-)
+from beholder.detection.uncertainty import bootstrap, interval_leaf
 from beholder.errors import SpecError
 from beholder.stats.bootstrap import intervals, moments, resampling_counts
 from tests.test_detection_scoring import DOMAINS, answer_bytes, generated, gold_bytes, shuffled
