@@ -297,9 +297,7 @@ def _write_parquet(table: Table, file: IO[bytes]) -> None:
         arrow = importlib.import_module("pyarrow")
         parquet = importlib.import_module("pyarrow.parquet")
     except ImportError:
-        raise MissingTool(
-            "Parquet needs pyarrow: pip install pyarrow", concerns="pyarrow"
-        ) from None
+        raise MissingTool("Parquet needs pyarrow: pip install pyarrow", concerns="pyarrow") from None
     types = {
         "text": arrow.string(),
         "number": arrow.float64(),

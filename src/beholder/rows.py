@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from beholder.errors import ReplyError
-from beholder.records import Evidence, JudgeSpec, Protocol, Reply, Submission, Task, Verdict
+from beholder.records import ArtifactEvidence, Evidence, JudgeSpec, Protocol, Reply, Submission, Task, Verdict
 from beholder.scoring import (
     RepeatScore,
     TaskScore,
@@ -77,6 +77,11 @@ def read_reply(reply: Reply, repeat: int, protocol: Protocol) -> RepeatResult:
 def failed_repeat(repeat: int, reason: str, detail: str) -> RepeatResult:
     """A repeat whose call ended without a reply."""
     return RepeatResult(repeat=repeat, reply=None, reply_sha256=None, reason=reason, detail=detail)
+
+
+def artifact_digests(artifacts: Sequence[ArtifactEvidence]) -> tuple[str, ...]:
+    """The digests that identify a call, sorted: of all files, for a page is drawn with its own beside it."""
+    return tuple(sorted(artifact.sha256 for artifact in artifacts))
 
 
 def text_sha256(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -38,6 +39,8 @@ class TaskFigures:
     evidence_sha256: str
     warnings: frozenset[str]
     flags: frozenset[str]
+    n_replies: int = 0
+    artifacts_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +81,15 @@ def figures_of(row: Mapping[str, Any]) -> TaskFigures:
         evidence_sha256=row["evidence_sha256"],
         warnings=frozenset(warning["code"] for warning in row["evidence"]["warnings"]),
         flags=frozenset(row["flags"]),
+        n_replies=sum(repeat["reply_sha256"] is not None for repeat in row["repeats"]),
+        artifacts_sha256=_digest_of(row["evidence"]["artifacts"]),
     )
+
+
+def _digest_of(artifacts: Iterable[Mapping[str, Any]]) -> str:
+    """One digest of a submission's files by name and content."""
+    lines = sorted(f"{item['name']} {item['sha256']}" for item in artifacts)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def summarize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict
 from decimal import Decimal
@@ -145,12 +146,13 @@ def judge_run_command(**flags: Any) -> None:
 @json_flag
 def demo(out_dir: Path, *, as_json: bool) -> None:
     """Judge ten sample maps of two models: real rendering, scripted replies, no key, no network."""
-    from beholder.demo import demo_spec
+    from beholder.demo import UNSCORED, demo_spec
     from beholder.run import judge_run
 
     with demo_spec(out_dir) as spec:
         result = judge_run(spec, display=display_style(), say=say)
-    _show_result(result, as_json=as_json, fail_under=None, expected_unscored=True)
+    reasons = sum((Counter(summary["unscored"]) for summary in result.models.values()), Counter())
+    _show_result(result, as_json=as_json, fail_under=None, as_designed=reasons == UNSCORED)
 
 
 def _show_estimate(estimate: Estimate, *, as_json: bool) -> None:
@@ -174,7 +176,7 @@ def _show_estimate(estimate: Estimate, *, as_json: bool) -> None:
 
 
 def _show_result(
-    result: Any, *, as_json: bool, fail_under: Decimal | None, expected_unscored: bool = False
+    result: Any, *, as_json: bool, fail_under: Decimal | None, as_designed: bool = False
 ) -> NoReturn:
     from rich.console import Console
 
@@ -201,7 +203,7 @@ def _show_result(
     if fail_under is not None and any(_below(s, fail_under) for s in result.models.values()):
         say(f"Below --fail-under {fail_under} (the lower bound counts).")
         sys.exit(EXIT_BELOW)
-    sys.exit(EXIT_UNSCORED if result.unscored and not expected_unscored else 0)
+    sys.exit(EXIT_UNSCORED if result.unscored and not as_designed else 0)
 
 
 def _below(summary: Mapping[str, Any], threshold: Decimal) -> bool:
@@ -213,10 +215,11 @@ def _below(summary: Mapping[str, Any], threshold: Decimal) -> bool:
 @click.argument("out_dirs", nargs=-1, required=True, type=PATH)
 @json_flag
 def report_command(out_dirs: tuple[Path, ...], *, as_json: bool) -> None:
-    """Rebuild the reports of out-dirs; no call, no rendering."""
-    from beholder.report import rebuild_reports
+    """Rebuild reports; of several out-dirs a joint one too. No call, no rendering."""
+    from beholder.report import rebuild_reports, rebuild_together
 
-    written = [str(path) for out_dir in out_dirs for path in rebuild_reports(out_dir)]
+    found = rebuild_reports(out_dirs[0]) if len(out_dirs) == 1 else rebuild_together(out_dirs)
+    written = [str(path) for path in found]
     if as_json:
         print_json({"written": written})
         return

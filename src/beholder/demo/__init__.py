@@ -9,6 +9,9 @@ from pathlib import Path
 
 from beholder.run import RunSpec
 
+UNSCORED = {"blocked_resources": 1, "refused": 1}
+"""What stays unscored by design; anything more is a fault of the machine, such as a missing browser."""
+
 MODELS = ("atlas-small-demo", "meridian-large-demo")
 
 

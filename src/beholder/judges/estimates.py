@@ -7,6 +7,7 @@ in its answer.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from beholder.judges.names import judge_word
@@ -15,8 +16,17 @@ from beholder.records import JudgeSpec, Picture
 CHARS_PER_TOKEN = 3.5
 """English text has about four characters a token, other scripts fewer."""
 
-MOST_IMAGE_TOKENS = 6000
-"""More than any vendor's stated count for one picture (Anthropic: 4784 at the high setting)."""
+MOST_IMAGE_TOKENS = (
+    # Stated by the vendors, November 2026: 4784 a picture at Anthropic's high setting; 2833 and 5667 a tile
+    # of 512 px, eight tiles at most, for gpt-4o-mini; 10,000 patches for other OpenAI models; 258 a tile of
+    # 768 px for Gemini, and 24 tiles are far more than is sent. Open models: Qwen-VL's 16,384.
+    (r"claude|sonnet|opus|haiku", 5_000),
+    (r"gpt-4o-mini", 50_000),
+    (r"gemini", 7_000),
+    (r"gpt|\bo[134]\b", 12_000),
+    (r"", 20_000),
+)
+"""(part of a model's name, tokens that one picture cannot exceed), the first match counts."""
 
 
 def rough_tokens(spec: JudgeSpec, prompt: str, pictures: Sequence[Picture]) -> int:
@@ -25,9 +35,11 @@ def rough_tokens(spec: JudgeSpec, prompt: str, pictures: Sequence[Picture]) -> i
     return math.ceil(len(prompt) / CHARS_PER_TOKEN) + images
 
 
-def most_tokens(prompt: str, pictures: Sequence[Picture]) -> int:
-    """What the input tokens of one call cannot exceed: a token has at least one byte."""
-    return len(prompt.encode("utf-8", "surrogatepass")) + MOST_IMAGE_TOKENS * len(pictures) + 1000
+def most_tokens(spec: JudgeSpec, prompt: str, images: int) -> int:
+    """What the input tokens of one call cannot exceed: a token of text has at least one byte."""
+    name = spec.name.lower()
+    an_image = next(tokens for pattern, tokens in MOST_IMAGE_TOKENS if re.search(pattern, name))
+    return len(prompt.encode("utf-8", "surrogatepass")) + an_image * images + 1000
 
 
 def image_tokens(spec: JudgeSpec, width_px: int, height_px: int) -> int:

@@ -25,8 +25,17 @@ OWN_SETTINGS = ("api", "detail")
 DIALECTS = ("chat", "responses", "openrouter")
 
 # What `-M` must not touch: it would make the request another than the record says.
-FLAGS_INSTEAD = {"max_tokens": "--max-tokens", "temperature": "--temperature", "model": "--judge"}
-FORBIDDEN = ("messages", "input", "contents", "system", "instructions", "tools", "stream", "n")
+FLAGS_INSTEAD = {
+    "max_tokens": "--max-tokens",
+    "max_completion_tokens": "--max-tokens",
+    "max_output_tokens": "--max-tokens",
+    "temperature": "--temperature",
+    "model": "--judge",
+}
+FORBIDDEN = (
+    *("messages", "input", "contents", "system", "instructions", "system_instruction", "prompt"),
+    *("previous_response_id", "conversation", "tools", "stream", "n", "background", "modalities"),
+)
 
 # Google's library takes no free members, so these are the ones that go through.
 GOOGLE_SETTINGS = ("top_p", "top_k", "seed", "presence_penalty", "frequency_penalty")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from beholder.report.load import Run, TaskTexts, load_run
 from beholder.report.table import write_table
 from beholder.report.view import ReportView, build_view
-from beholder.report.write import rebuild_reports, write_joint_reports, write_reports
+from beholder.report.write import rebuild_reports, rebuild_together, write_joint_reports, write_reports
 
 __all__ = [
     "ReportView",
@@ -21,6 +21,7 @@ __all__ = [
     "build_view",
     "load_run",
     "rebuild_reports",
+    "rebuild_together",
     "write_joint_reports",
     "write_reports",
     "write_table",

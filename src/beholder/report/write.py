@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from beholder.errors import StoreError
 from beholder.report.html import render_html
 from beholder.report.load import load_run, read_optional
 from beholder.report.markdown import render_markdown
@@ -36,6 +37,20 @@ def write_joint_reports(out_dir: Path, models: Mapping[str, Path]) -> list[Path]
     """
     runs = [load_run(path, name=name, report_dir=out_dir) for name, path in models.items()]
     return _write(build_view(runs, joint=read_optional(out_dir / "judge_summary.json")), out_dir)
+
+
+def rebuild_together(out_dirs: Sequence[Path]) -> list[Path]:
+    """The reports of several out-dirs, and a joint one in the folder that all of them lie in.
+
+    Raises:
+        StoreError: Rows or summary are missing or damaged; two out-dirs have the same name.
+    """
+    names = [path.resolve().name for path in out_dirs]
+    if len(set(names)) < len(names):
+        raise StoreError("two out-dirs have the same name; a joint report needs different ones", slug="names")
+    written = [path for out_dir in out_dirs for path in rebuild_reports(out_dir)]
+    above = Path(os.path.commonpath([path.resolve().parent for path in out_dirs]))
+    return [*written, *write_joint_reports(above, dict(zip(names, out_dirs, strict=True)))]
 
 
 def rebuild_reports(out_dir: Path) -> list[Path]:

@@ -7,6 +7,25 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from beholder.errors import JudgeRejected
+from beholder.run.plan import Plan
+from beholder.store import Ledger
+
+
+def spent_before(ledger: Ledger, plan: Plan) -> Decimal:
+    """What earlier runs in an out-dir cost, in USD; 0 where no limit is to be kept.
+
+    An answer without a known price counts by its tokens; an attempt that may have been billed without an
+    answer counts at its worst case.
+    """
+    if plan.spec.max_cost is None:
+        return Decimal(0)
+    total = ledger.totals(this_run=False).cost_usd
+    for usage, request in ledger.unpriced():
+        if usage.input_tokens is not None:
+            total += plan.cost(usage) or Decimal(0)
+        else:
+            total += plan.worst_cost(request["prompt"], len(request["images"]))
+    return total
 
 
 @dataclass(slots=True)
@@ -24,6 +43,11 @@ class Budget:
     spent_usd: Decimal = Decimal(0)
     reserved_usd: Decimal = Decimal(0)
     _settled: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _stopped: JudgeRejected | None = None
+
+    def stop(self, error: JudgeRejected) -> None:
+        """Let nobody set money aside any more; who waits for it ends with `error`, at the next settlement."""
+        self._stopped = error
 
     async def reserve(self, worst_usd: Decimal) -> None:
         """Set the worst case of a call aside; waits while calls under way may still leave enough.
@@ -34,6 +58,7 @@ class Budget:
         if self.limit_usd is None:
             return
         async with self._settled:
+            self._check()
             while self.spent_usd + self.reserved_usd + worst_usd > self.limit_usd:
                 if not self.reserved_usd:
                     raise JudgeRejected(
@@ -43,7 +68,12 @@ class Budget:
                         stops_run=True,
                     )
                 await self._settled.wait()
+                self._check()
             self.reserved_usd += worst_usd
+
+    def _check(self) -> None:
+        if self._stopped is not None:
+            raise self._stopped
 
     async def settle(self, worst_usd: Decimal, cost_usd: Decimal) -> None:
         """Exchange a reservation for what the call cost."""

@@ -12,11 +12,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from beholder.errors import BeholderError, JudgeRejected
+from beholder.errors import BeholderError, JudgeRejected, StoreError
 from beholder.evidence import EvidenceEngine
 from beholder.judges import Endpoint, Judge, RetryPolicy, connect_judge, find_key
 from beholder.records import Task
-from beholder.run.budget import Budget
+from beholder.run.budget import Budget, spent_before
 from beholder.run.display import Style, show_progress
 from beholder.run.finish import write_joint, write_model
 from beholder.run.plan import Plan, plan_run
@@ -24,7 +24,7 @@ from beholder.run.progress import Progress
 from beholder.run.spec import RunSpec
 from beholder.run.stop import Stop, signals
 from beholder.run.task import TaskJudge
-from beholder.store import OutDir
+from beholder.store import FolderLock, OutDir, read_json
 from beholder.summary import TaskFigures, figures_of
 
 RENDER_WORKERS = 2
@@ -75,7 +75,7 @@ def judge_run(
 
 
 async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunResult:
-    key = find_key(plan.judge, environ=_environment(say))
+    key = find_key(plan.judge, environ=_environment(plan, say))
     judge = connect_judge(plan.judge, api_key=key.value if key else None)
     progress = Progress(planned=len(plan.tasks) * len(plan.models))
     stop = Stop()
@@ -88,13 +88,16 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
         outs = _open_outs(plan, closing)
         _say_lost(outs, say)
         endpoint = Endpoint(max_connections=plan.spec.max_connections, min_interval_s=plan.min_interval_s)
-        spent = sum((out.ledger.totals(this_run=False).cost_usd for out in outs), Decimal(0))
+        spent = sum((spent_before(out.ledger, plan) for out in outs), Decimal(0))
         budget = Budget(limit_usd=plan.spec.max_cost, spent_usd=spent)
         main = asyncio.current_task()
         halted = JudgeRejected("interrupted", slug="cancelled", stops_run=True)
-        closing.enter_context(
-            signals(stop, lambda: endpoint.stop(halted), lambda: main.cancel() if main else None, say)
-        )
+
+        def halt() -> None:
+            endpoint.stop(halted)
+            budget.stop(halted)
+
+        closing.enter_context(signals(stop, halt, lambda: main.cancel() if main else None, say))
         async with EvidenceEngine(
             plan.protocol.evidence,
             plan.protocol.routing,
@@ -105,7 +108,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
             judges = _task_judges(plan, outs, engine, judge, endpoint, budget, stop, progress)
             shown = asyncio.create_task(show_progress(progress, display))
             try:
-                rows = await _judge_all(plan.tasks, judges, stop, progress, plan.spec.max_connections)
+                rows = await _judge_all(plan.tasks, judges, progress, plan.spec.max_connections)
             finally:
                 shown.cancel()
                 # A terminal that went away (OSError) must not cost the results.
@@ -144,7 +147,7 @@ def _task_judges(
 
 
 async def _judge_all(
-    tasks: Sequence[Task], judges: Sequence[TaskJudge], stop: Stop, progress: Progress, connections: int
+    tasks: Sequence[Task], judges: Sequence[TaskJudge], progress: Progress, connections: int
 ) -> list[list[_Result]]:
     """Results by model, in task order. Workers take one task after the other, so memory is bounded."""
     results: list[list[_Result | None]] = [[None] * len(tasks) for _ in judges]
@@ -153,7 +156,7 @@ async def _judge_all(
     async def work() -> None:
         for model, index in waiting:
             judge = judges[model]
-            row = judge.cancelled_row(tasks[index]) if stop.is_set else await judge.judge_task(tasks[index])
+            row = await judge.judge_task(tasks[index])
             results[model][index] = _Result.of(row)
             progress.finished(row["outcome"])
 
@@ -209,7 +212,24 @@ def _finish(
 
 
 def _open_outs(plan: Plan, closing: contextlib.ExitStack) -> list[OutDir]:
+    """The out-dirs of all models, held: of several, the folder that holds theirs is held too."""
     outs = []
+    top = plan.spec.out_dir
+    several = len(plan.models) > 1
+    if several and (top / "ledger.sqlite").exists():
+        raise StoreError(
+            f"{top}: holds the run of one model; several models have a folder each, so use another "
+            f"--out-dir, or move it to {top / 'NAME'}",
+            slug="pinned",
+        )
+    if not several and "models" in (read_json(top / "judge_summary.json") or {}):
+        raise StoreError(
+            f"{top}: holds the runs of several models; for one of them alone say --out-dir {top / 'NAME'}",
+            slug="pinned",
+        )
+    if several:
+        top.mkdir(parents=True, exist_ok=True)
+        closing.callback(FolderLock(top).release)
     for submissions in plan.models:
         path = plan.spec.out_dir if len(plan.models) == 1 else plan.spec.out_dir / submissions.model
         out = OutDir(path, plan.out_dir_pins(submissions.model), force=plan.spec.force)
@@ -225,10 +245,12 @@ def _say_lost(outs: Sequence[OutDir], say: Callable[[str], object]) -> None:
         say(f"{calls} under way when an earlier run died: possibly billed, and asked again now.")
 
 
-def _environment(say: Callable[[str], object]) -> dict[str, str]:
+def _environment(plan: Plan, say: Callable[[str], object]) -> dict[str, str]:
     """The environment, with keys from a `.env` in the current folder where they are not set already."""
     from beholder.run.dotenv import keys_from_dotenv
 
+    if any(Path.cwd().is_relative_to(model.path) for model in plan.models):
+        return dict(os.environ)  # a submission may have put it there
     found = keys_from_dotenv(Path.cwd() / ".env")
     used = {name: value for name, value in found.items() if name not in os.environ}
     if used:

@@ -16,10 +16,8 @@ from beholder.records import Protocol
 from beholder.report import write_joint_reports, write_reports, write_table
 from beholder.rows import Pins
 from beholder.run.plan import Plan
-from beholder.run.progress import Progress
-from beholder.run.stop import Stop
 from beholder.run.task import TaskJudge
-from beholder.store import OutDir, read_json
+from beholder.store import read_json
 from beholder.store.outdir import write_json
 from beholder.summary import TaskFigures, summarize, summarize_jointly
 
@@ -36,7 +34,7 @@ def write_model(
     """
     plan, out = judge.plan, judge.out
     out.write_rows(rows)
-    run = _run_record(out, judge.stop, judge.progress)
+    run = _run_record(judge, sum(task.n_replies for task in figures))
     summary = summarize(
         figures,
         plan.protocol,
@@ -46,7 +44,7 @@ def write_model(
     )
     summary["cost_usd"] = run["cost_usd"]
     out.write_json("judge_summary.json", summary)
-    out.write_json("manifest.json", _manifest(judge, renderer))
+    out.write_json("manifest.json", _manifest(judge, figures, renderer))
     out.write_json("run.json", run)
     if plan.protocol.table is not None:
         write_table(plan.protocol.table, out.path)
@@ -66,7 +64,9 @@ def write_joint(
     return joint
 
 
-def _manifest(judge: TaskJudge, renderer: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(
+    judge: TaskJudge, figures: Sequence[TaskFigures], renderer: Mapping[str, Any]
+) -> dict[str, Any]:
     """What fixes the run. A resumed run that draws nothing keeps the renderer of the run that did."""
     plan = judge.plan
     earlier = read_json(judge.out.path / "manifest.json") or {}
@@ -91,8 +91,18 @@ def _manifest(judge: TaskJudge, renderer: Mapping[str, Any]) -> dict[str, Any]:
             "count": len(plan.tasks),
             "sha256": hashlib.sha256(json.dumps(tasks, sort_keys=True).encode()).hexdigest(),
         },
+        "artifacts": {task.task_id: task.artifacts_sha256 for task in figures},
         "renderer": dict(renderer) or earlier.get("renderer", {}),
     }
+
+
+def _run_warnings(judge: TaskJudge, possibly_billed: int) -> list[str]:
+    found = [f"a call failed: {problem}" for problem in judge.progress.problems]
+    if judge.out.ledger.lost_before:
+        found.append(f"{judge.out.ledger.lost_before} calls were under way when an earlier run died")
+    if possibly_billed:
+        found.append(f"{possibly_billed} attempts may have been billed without an answer")
+    return found
 
 
 def protocol_record(protocol: Protocol, pins: Pins) -> dict[str, Any]:
@@ -109,6 +119,11 @@ def protocol_record(protocol: Protocol, pins: Pins) -> dict[str, Any]:
         "absent": protocol.absent,
         "pass_at": protocol.score.pass_at,
         "criteria": [asdict(criterion) for criterion in protocol.criteria],
+        "score": {
+            name: {key: value for key, value in asdict(node).items() if value is not None}
+            for name, node in protocol.score.nodes.items()
+        },
+        "routing": asdict(protocol.routing),
     }
 
 
@@ -121,8 +136,9 @@ def machine_record() -> dict[str, Any]:
     }
 
 
-def _run_record(out: OutDir, stop: Stop, progress: Progress) -> dict[str, Any]:
-    """What varies from run to run: times, calls, tokens, cost, machine."""
+def _run_record(judge: TaskJudge, replies: int) -> dict[str, Any]:
+    """What varies from run to run: times, calls, tokens, cost, machine, warnings."""
+    out, stop, progress = judge.out, judge.stop, judge.progress
     now = datetime.now(UTC)
     this_run, ever = out.ledger.totals(this_run=True), out.ledger.totals(this_run=False)
     return {
@@ -137,7 +153,7 @@ def _run_record(out: OutDir, stop: Stop, progress: Progress) -> dict[str, Any]:
             "answered": this_run.replied,
             "failed": this_run.failed,
             "retried": this_run.retried,
-            "reused": ever.replied - this_run.replied,
+            "reused": replies - this_run.replied,
             "possibly_billed": ever.possibly_billed,
         },
         "tokens": {"input": ever.input_tokens, "output": ever.output_tokens},
@@ -145,4 +161,5 @@ def _run_record(out: OutDir, stop: Stop, progress: Progress) -> dict[str, Any]:
         "known_cost_usd": float(ever.cost_usd),
         "unpriced_calls": ever.unpriced,
         "machine": machine_record(),
+        "warnings": _run_warnings(judge, ever.possibly_billed),
     }

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+import json
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 from beholder.errors import ConfigError, TaskError
@@ -16,9 +18,10 @@ from beholder.protocols import (
     load_protocol,
     question_sha256,
 )
-from beholder.records import JudgeSpec, MediaLimits, Picture, Protocol, Task, Usage
+from beholder.records import JudgeSpec, MediaLimits, Protocol, Task, Usage
 from beholder.rows import Pins
 from beholder.run.spec import RunSpec
+from beholder.store import task_folder
 from beholder.tasks import RunDirectory, load_tasks
 
 
@@ -31,6 +34,7 @@ class Plan:
         limits: What the judge takes.
         judge_folder: `semantic_<name>_visual_judge`.
         min_interval_s: 0 for a scripted judge.
+        script_sha256: Of a scripted judge's file: another script is another judge.
     """
 
     spec: RunSpec
@@ -43,6 +47,7 @@ class Plan:
     tasks: tuple[Task, ...]
     models: tuple[RunDirectory, ...]
     min_interval_s: float
+    script_sha256: str | None = None
 
     @property
     def judge_identity(self) -> dict[str, Any]:
@@ -51,8 +56,9 @@ class Plan:
             "model": self.judge.model,
             "base_url": self.judge.base_url,
             "max_tokens": self.judge.max_tokens,
-            "temperature": None if self.judge.temperature is None else str(self.judge.temperature),
-            "settings": {key: str(value) for key, value in sorted(self.judge.settings.items())},
+            "temperature": None if self.judge.temperature is None else float(self.judge.temperature),
+            "settings": dict(sorted(self.judge.settings.items())),
+            **({"script_sha256": self.script_sha256} if self.script_sha256 else {}),
         }
 
     def out_dir_pins(self, model: str) -> dict[str, Any]:
@@ -68,11 +74,13 @@ class Plan:
         """USD by the user's price, else by the price list; None if neither knows."""
         return price_at(usage, *self.spec.price) if self.spec.price else list_price(self.judge, usage)
 
-    def worst_cost(self, prompt: str, pictures: Sequence[Picture]) -> Decimal:
+    def worst_cost(self, prompt: str, images: int) -> Decimal:
         """What one attempt can cost at the most, in USD; 0 where no limit is to be kept."""
         if self.spec.max_cost is None:
             return Decimal(0)
-        most = Usage(input_tokens=most_tokens(prompt, pictures), output_tokens=self.judge.max_tokens)
+        most = Usage(
+            input_tokens=most_tokens(self.judge, prompt, images), output_tokens=self.judge.max_tokens
+        )
         return self.cost(most) or Decimal(0)
 
 
@@ -90,6 +98,8 @@ def plan_run(spec: RunSpec) -> Plan:
     tasks = load_tasks(spec.tasks, placeholders=columns, group_by=protocol.group_by, columns=spec.columns)
     if not spec.run_dirs:
         raise ConfigError("no run directory: say --run-dir PATH", concerns="--run-dir")
+    for name in spec.run_dirs:
+        _check_name(name)
     models = tuple(RunDirectory(path, name) for name, path in spec.run_dirs.items())
     interval = Decimal(0) if judge.scripted else protocol.judge.min_interval_s
     return Plan(
@@ -102,6 +112,7 @@ def plan_run(spec: RunSpec) -> Plan:
         evidence_sha256=evidence_sha256(protocol.routing, protocol.evidence, spec.network, limits),
         tasks=_chosen(tasks, spec),
         models=models,
+        script_sha256=_script_sha256(judge),
         min_interval_s=float(interval)
         if spec.min_interval_s is None or judge.scripted
         else spec.min_interval_s,
@@ -134,6 +145,10 @@ def _judge(spec: RunSpec, protocol: Protocol) -> JudgeSpec:
             slug="no_judge",
             concerns="--judge",
         )
+    try:
+        json.dumps(dict(spec.settings), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise ConfigError(f"settings of the judge: {error}; they are sent as JSON", concerns="-M") from None
     provider, name = parse_model(model, base_url=spec.base_url)
     defaults = protocol.judge
     return JudgeSpec(
@@ -146,6 +161,25 @@ def _judge(spec: RunSpec, protocol: Protocol) -> JudgeSpec:
         timeout_s=spec.timeout_s,
         settings=spec.settings,
     )
+
+
+def _check_name(name: str) -> None:
+    """A model's name is a folder's name below the out-dir."""
+    if not name or task_folder(name) != name:
+        raise ConfigError(
+            f"--run-dir: {name!r} cannot name a model's folder; say --run-dir NAME=PATH with a plain name",
+            concerns="--run-dir",
+        )
+
+
+def _script_sha256(judge: JudgeSpec) -> str | None:
+    if not judge.scripted:
+        return None
+    try:
+        return hashlib.sha256(Path(judge.name).read_bytes()).hexdigest()
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise ConfigError(f"scripted judge {judge.name}: {reason}", concerns=judge.name) from None
 
 
 def _check_price(spec: RunSpec, judge: JudgeSpec) -> None:

@@ -35,7 +35,15 @@ from beholder.records import (
     Warning_,
 )
 from beholder.report import write_joint_reports, write_reports, write_table
-from beholder.rows import Pins, RepeatResult, build_row, failed_repeat, read_reply, text_sha256
+from beholder.rows import (
+    Pins,
+    RepeatResult,
+    artifact_digests,
+    build_row,
+    failed_repeat,
+    read_reply,
+    text_sha256,
+)
 from beholder.run.finish import machine_record, protocol_record
 from beholder.store import CallKey, Ledger, OutDir, read_json, read_rows
 from beholder.store.outdir import write_json
@@ -349,7 +357,7 @@ def _reread(row: Json, repeat: Json, ledger: Ledger, pins: Json, protocol: Proto
     key = CallKey(
         model=row["model"],
         task_id=row["task_id"],
-        artifacts=tuple(item["sha256"] for item in row["evidence"]["artifacts"] if item["status"] == "shown"),
+        artifacts=artifact_digests(_evidence(row).artifacts),
         question_sha256=row["question_sha256"],
         evidence_sha256=row["evidence_sha256"],
         prompt_sha256=repeat["prompt_sha256"],

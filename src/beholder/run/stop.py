@@ -28,6 +28,11 @@ class Stop:
             self.reason, self.message = reason, message
 
     @property
+    def slug(self) -> str:
+        """The reason that calls which were not made any more stand under."""
+        return "budget" if self.reason == "budget" else "cancelled"
+
+    @property
     def is_set(self) -> bool:
         """Whether nothing new is to be sent."""
         return self.reason is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
-from beholder.errors import JudgeError, JudgeRejected
+from beholder.errors import JudgeError, JudgeRejected, SpecError, StoreError
 from beholder.evidence import from_manifest, to_manifest
 from beholder.judges import (
     CallContext,
@@ -21,7 +21,14 @@ from beholder.judges import (
     render_prompt,
 )
 from beholder.records import Evidence, Picture, Reply, Submission, Task
-from beholder.rows import RepeatResult, build_row, failed_repeat, read_reply, text_sha256
+from beholder.rows import (
+    RepeatResult,
+    artifact_digests,
+    build_row,
+    failed_repeat,
+    read_reply,
+    text_sha256,
+)
 from beholder.run.attempts import AttemptRecord
 from beholder.run.budget import Budget
 from beholder.run.plan import Plan
@@ -54,7 +61,20 @@ class TaskJudge:
     progress: Progress
 
     async def judge_task(self, task: Task) -> dict[str, Any]:
-        """The row of a task. Raises only what concerns the whole run (`StoreError`, a rejected key)."""
+        """The row of a task.
+
+        Raises:
+            StoreError, SpecError: What concerns the whole run. Nothing else: whatever goes wrong with one
+                submission is that submission's outcome.
+        """
+        try:
+            return await self._judge(task)
+        except (StoreError, SpecError):
+            raise
+        except Exception as error:  # noqa: BLE001 - the one boundary: a fault met here must not end other tasks
+            return self._unjudged_row(task, "render_failed", f"{type(error).__name__}: {error}")
+
+    async def _judge(self, task: Task) -> dict[str, Any]:
         submission = await asyncio.to_thread(self.submissions.open, task)
         evidence, evidence_sha256 = await self._evidence(submission)
         if evidence.status != "ok":
@@ -68,12 +88,11 @@ class TaskJudge:
         await asyncio.to_thread(self.out.write_text, task.id, self.plan.judge_folder, "prompt.txt", prompt)
         prompt_sha256 = text_sha256(prompt)
         question = _Question(self.judge, prompt, evidence.pictures, self._folder(task))
-        shown = tuple(item.sha256 for item in evidence.artifacts if item.status == "shown")
         keys = [
             CallKey(
                 model=submission.model,
                 task_id=task.id,
-                artifacts=shown,
+                artifacts=artifact_digests(evidence.artifacts),
                 question_sha256=self.plan.pins.question_sha256,
                 evidence_sha256=evidence_sha256,
                 prompt_sha256=prompt_sha256,
@@ -85,15 +104,9 @@ class TaskJudge:
         repeats = await _gather([self._repeat(key, question) for key in keys])
         return self._row(task, submission, evidence, evidence_sha256, prompt_sha256, repeats)
 
-    def cancelled_row(self, task: Task) -> dict[str, Any]:
-        """The row of a task that the run did not come to."""
+    def _unjudged_row(self, task: Task, reason: str, detail: str) -> dict[str, Any]:
         submission = Submission(task_id=task.id, model=self.submissions.model, root=None)
-        evidence = Evidence(
-            status="unscored",
-            route="none",
-            reason="budget" if self.stop.reason == "budget" else "cancelled",
-            detail="the run ended before this task",
-        )
+        evidence = Evidence(status="unscored", route="none", reason=reason, detail=detail)
         return self._row(task, submission, evidence, self.plan.evidence_sha256)
 
     def _folder(self, task: Task) -> Path:
@@ -111,6 +124,14 @@ class TaskJudge:
             # What failed on our side is tried again: the missing browser may be there now.
             if kept and stored["evidence"]["status"] != "unscored":
                 return from_manifest(stored["evidence"]), made_under
+        if self.stop.is_set:
+            ended = Evidence(
+                status="unscored",
+                route="none",
+                reason=self.stop.slug,
+                detail="the run ended before this task",
+            )
+            return ended, self.plan.evidence_sha256
         evidence = await self.engine.prepare(submission)
         pictures = tuple(
             replace(picture, path=f"image-{number}{_SUFFIXES[picture.media_type]}")
@@ -139,6 +160,8 @@ class TaskJudge:
             return await self._read(key, stored.reply)
         if stored is not None and stored.state == "failed" and not self.plan.spec.retry_unscored:
             return failed_repeat(key.repeat, stored.slug or "unavailable", stored.detail)
+        if self.stop.is_set:
+            return failed_repeat(key.repeat, self.stop.slug, "the run ended before this call")
         try:
             call = CallContext(task_id=key.task_id, model=key.model, repeat=key.repeat)
             async with question:
@@ -148,7 +171,7 @@ class TaskJudge:
                     key=key,
                     request=prepared.request_record,
                     budget=self.budget,
-                    worst_usd=self.plan.worst_cost(prepared.prompt, prepared.pictures),
+                    worst_usd=self.plan.worst_cost(prepared.prompt, len(prepared.pictures)),
                     price=self.plan.spec.price,
                     saw=self.progress.attempted,
                 )
@@ -253,6 +276,9 @@ def _submission_sha256(submission: Submission) -> str:
 
 async def _gather(repeats: Sequence[Any]) -> list[RepeatResult]:
     """All repeats; if one raises, the others are cancelled before it is passed on."""
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(repeat) for repeat in repeats]
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(repeat) for repeat in repeats]
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
     return [task.result() for task in running]

@@ -1,12 +1,14 @@
 """The out-dir: lock, manifest, ledger, evidence files. While a run goes on, nobody else writes there."""
 
 from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall, answered_calls
+from beholder.store.lock import FolderLock
 from beholder.store.names import task_folder
 from beholder.store.outdir import OutDir, read_json, read_rows
 
 __all__ = [
     "Attempt",
     "CallKey",
+    "FolderLock",
     "Ledger",
     "OutDir",
     "StoredCall",

@@ -22,7 +22,7 @@ import queue
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -248,6 +248,15 @@ class Ledger:
             elif state == "replied" or tokens_in or tokens_out:
                 sums.unpriced += 1
         return sums
+
+    def unpriced(self) -> Iterator[tuple[Usage, dict[str, Any]]]:
+        """(usage, request record) of attempts that were or may have been billed and have no known cost."""
+        rows = self._reader.execute(
+            "SELECT input_tokens, output_tokens, record FROM attempts JOIN requests ON request = sha256"
+            " WHERE cost_usd IS NULL AND (state = 'replied' OR input_tokens IS NOT NULL OR possibly_billed)"
+        )
+        for tokens_in, tokens_out, record in rows:
+            yield Usage(input_tokens=tokens_in, output_tokens=tokens_out), json.loads(record)
 
     def close(self) -> None:
         """Write what is queued and close. Safe to call twice."""
