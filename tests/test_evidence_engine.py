@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import stat
 import subprocess
 import sys
 import time
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
 from beholder.errors import MissingTool
 from beholder.evidence import EvidenceEngine, find_browser, renderer_info
+from beholder.evidence.browser import Browser, launch
 from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Routing, Submission
 from tests.fakes.evidence import (
     BLOCKED,
@@ -34,6 +38,8 @@ from tests.fakes.web import canary
 
 ALL = replace(PAGES, select="all")
 GOOD = "<!doctype html><h1>good</h1>"
+SLOW = GOOD + "<script>const n=Date.now();for(let i=0;i<3e8;i++);</script>"
+"""Busy for some tenths of a second."""
 
 
 @pytest.fixture
@@ -235,6 +241,60 @@ def test_a_killed_browser_is_nobodys_fault(tmp_path: Path, browser: Path) -> Non
             return (await engine.prepare(submission(tmp_path / "b", {"a.html": GOOD}))).status
 
     assert asyncio.run(scene()) == "ok"
+
+
+def stop(pids: set[int]) -> None:
+    """Let processes stand still."""
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+
+
+async def stopped(path: Path, **options: Any) -> Browser:
+    """A browser that has been started and then stopped: it is there, and answers nothing."""
+    started = await launch(path, **options)
+    os.killpg(started.process.pid, signal.SIGSTOP)
+    return started
+
+
+def test_a_stopped_browser(tmp_path: Path, browser: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A browser that stands still is ended in bounded time, in the midst of a page or before one."""
+    monkeypatch.setattr("beholder.evidence.browser.SETUP_S", 2.0)
+
+    async def scene() -> list[str]:
+        statuses = []
+        async with EvidenceEngine(EvidencePolicy(max_wait_s=Decimal(2)), PAGES, BLOCKED, LIMITS) as engine:
+            before = browsers()
+            for name in ("first", "midst", "after"):
+                one = asyncio.create_task(engine.prepare(submission(tmp_path / name, {"a.html": SLOW})))
+                if name == "midst":
+                    await asyncio.sleep(0.5)
+                    stop(browsers() - before)
+                statuses.append((await one).status)
+                if name == "midst":
+                    stop(browsers() - before)
+        return statuses
+
+    began = time.monotonic()
+    assert asyncio.run(scene()) == ["ok"] * 3
+    assert time.monotonic() - began < 45
+
+
+def test_no_browser_answers(tmp_path: Path, browser: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If every browser stands still, the good page's too, it is our fault; the next page is shown."""
+    monkeypatch.setattr("beholder.evidence.browser.SETUP_S", 1.0)
+
+    async def scene() -> list[tuple[str, str | None]]:
+        async with EvidenceEngine(EvidencePolicy(), PAGES, BLOCKED, LIMITS) as engine:
+            with monkeypatch.context() as patch:
+                patch.setattr("beholder.evidence.engine.launch", stopped)
+                stuck = await engine.prepare(submission(tmp_path / "a", {"a.html": GOOD}))
+            good = await engine.prepare(submission(tmp_path / "b", {"a.html": GOOD}))
+            return [(shown.status, shown.reason) for shown in (stuck, good)]
+
+    began = time.monotonic()
+    assert asyncio.run(scene()) == [("unscored", "render_failed"), ("ok", None)]
+    assert time.monotonic() - began < 45
 
 
 def test_nothing_left_running(tmp_path: Path, browser: Path) -> None:

@@ -29,6 +29,9 @@ RENDERER_USER = 64_917
 """The user that the browser runs as under root: in systemd's range for passing users, without a name."""
 
 START_S = 30.0
+SETUP_S = 15.0
+"""Wall seconds until a blank page is there; it takes a twentieth of one. No page's content is in it."""
+
 CLOSE_S = 3.0
 
 DEAD_PROXY = "http://127.0.0.1:9"
@@ -206,25 +209,50 @@ class Browser:
 
     @contextlib.asynccontextmanager
     async def page(self, width: int, height: int) -> AsyncIterator[tuple[Session, str]]:
-        """(session, main frame's id) of a blank page in a context of its own, which is gone afterwards."""
+        """(session, main frame's id) of a blank page in a context of its own, which is gone afterwards.
+
+        Raises:
+            ConnectionLost: The browser is gone, or did not answer and was ended.
+        """
         top = self.connection.browser
-        context = (await top.call("Target.createBrowserContext", disposeOnDetach=True))["browserContextId"]
+        context = ""
         session: Session | None = None
         try:
-            await top.call("Browser.setDownloadBehavior", behavior="deny", browserContextId=context)
-            target = await top.call(
-                "Target.createTarget", url="about:blank", browserContextId=context, width=width, height=height
-            )
-            attached = await top.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
-            session = self.connection.session(attached["sessionId"])
+            async with self._answering(SETUP_S):
+                made = await top.call("Target.createBrowserContext", disposeOnDetach=True)
+                context = made["browserContextId"]
+                await top.call("Browser.setDownloadBehavior", behavior="deny", browserContextId=context)
+                target = await top.call(
+                    "Target.createTarget",
+                    url="about:blank",
+                    browserContextId=context,
+                    width=width,
+                    height=height,
+                )
+                attached = await top.call("Target.attachToTarget", targetId=target["targetId"], flatten=True)
+                session = self.connection.session(attached["sessionId"])
             yield session, target["targetId"]
         finally:
             if session is not None:
                 self.connection.forget(session.id)
             # Also when cancelled: the context goes, and with it a renderer that hangs.
-            with contextlib.suppress(ConnectionLost, ProtocolFailure, TimeoutError):
-                dispose = top.call("Target.disposeBrowserContext", browserContextId=context)
-                await asyncio.shield(asyncio.wait_for(dispose, CLOSE_S))
+            if context:
+                await asyncio.shield(self._dispose(context))
+
+    async def _dispose(self, context: str) -> None:
+        with contextlib.suppress(ConnectionLost, ProtocolFailure):
+            async with self._answering(CLOSE_S):
+                await self.connection.browser.call("Target.disposeBrowserContext", browserContextId=context)
+
+    @contextlib.asynccontextmanager
+    async def _answering(self, within_s: float) -> AsyncIterator[None]:
+        """End a browser that does not answer in time: no other page would get an answer either."""
+        try:
+            async with asyncio.timeout(within_s):
+                yield
+        except TimeoutError:
+            _kill(self.process)
+            raise ConnectionLost("the browser does not answer") from None
 
     async def aclose(self) -> None:
         """End the browser and everything it started; its folder goes too."""
@@ -290,14 +318,19 @@ async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
     )
 
 
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """Kill the browser's group, be it stopped; its end of the pipe closes with it."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 async def _end(
     process: asyncio.subprocess.Process | None, connection: Connection | None, folder: Path
 ) -> None:
     """Kill the browser's group, wait for it, remove its folder; also if the caller is cancelled again."""
     try:
         if process is not None:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
+            _kill(process)
             with contextlib.suppress(TimeoutError):
                 await asyncio.shield(asyncio.wait_for(process.wait(), CLOSE_S))
         if connection is not None:

@@ -98,14 +98,17 @@ class EvidenceEngine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        browser, self._browser = self._browser, None
         egress, self._egress = self._egress, None
         try:
-            if browser is not None:
-                await browser.aclose()
+            await self._close_browser()
         finally:
             if egress is not None:
                 await egress.__aexit__()
+
+    async def _close_browser(self) -> None:
+        browser, self._browser = self._browser, None
+        if browser is not None:
+            await browser.aclose()
 
     # --- one submission -------------------------------------------------------------------------
 
@@ -203,7 +206,10 @@ class EvidenceEngine:
         )
 
     async def _page(self, job: Job, submission: Submission, artifact: Artifact) -> Shown:
-        """A page's pictures: tried twice, the second time alone, then the blame is found."""
+        """A page's pictures: tried twice, the second time alone, then the blame is found.
+
+        The second try and the good page have a new browser each: a page may have upset the one before.
+        """
         root, name = path_below(artifact, submission.root)
 
         async def attempt() -> Shown:
@@ -217,10 +223,12 @@ class EvidenceEngine:
         except (PageFailed, ConnectionLost):
             pass  # perhaps another page took the browser down: this one gets a second try, alone
         async with self._slots.alone():
+            await self._close_browser()
             try:
                 return await attempt()
             except (PageFailed, ConnectionLost) as error:
                 failure = str(error)
+            await self._close_browser()
             if await renders_good_page(self._open_browser):
                 raise BrokenArtifact(f"twice: {failure}", slug="unrenderable", concerns=job.name)
         raise RendererFailed(f"a good page fails too: {failure}", concerns=job.name)
@@ -235,9 +243,7 @@ class EvidenceEngine:
         async with self._starting:
             if self._browser is not None and not self._browser.lost:
                 return self._browser
-            if self._browser is not None:
-                await self._browser.aclose()
-                self._browser = None
+            await self._close_browser()
             path = find_browser(self._browser_path)
             proxy = DEAD_PROXY
             if self._network.mode != "block":

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from beholder.errors import BrokenArtifact
-from beholder.evidence.browser import Browser
+from beholder.evidence.browser import SETUP_S, Browser
 from beholder.evidence.capture import (
     MAX_HEIGHT_PX,
     MAX_WIDTH_PX,
@@ -73,15 +73,23 @@ async def render_html(
 ) -> Shown:
     """A page's pictures, one attempt.
 
+    Ends in bounded time, whatever the page or the browser does.
+
     Raises:
         PageFailed: The page hangs, kills its renderer or cannot be captured.
-        ConnectionLost: The browser is gone.
+        ConnectionLost: The browser is gone or does not answer.
     """
+    # Each step has a limit of its own; this one holds for what no step has thought of.
+    whole_s = 2 * SETUP_S + float(job.policy.max_wait_s) + CAPTURE_S
     try:
-        async with browser.page(*job.policy.viewport) as (session, frame):
+        async with (
+            asyncio.timeout(whole_s),
+            browser.page(*job.policy.viewport) as (session, frame),
+        ):
             gate = Gate(network, egress)
             page = Page(session, frame, folder, job.policy, gate)
-            await page.prepare()
+            async with asyncio.timeout(SETUP_S):
+                await page.prepare()
             await page.settle()
             pending = len(gate.pending)
             async with asyncio.timeout(GRACE_S if page.cut_short else CAPTURE_S):
