@@ -39,9 +39,9 @@ class Pools:
 
     def pool(self, counts: FloatArray) -> FloatArray:
         """(C, R) counts per class to (P, R) counts per pool."""
-        domains = np.zeros((self.n_domains, counts.shape[1]))
-        np.add.at(domains, self.domain, counts)
-        return np.concatenate([counts, domains, counts.sum(axis=0, keepdims=True)])
+        belongs = (np.arange(self.n_domains)[:, None] == self.domain).astype(np.float64)
+        # whole numbers far below 2^53: exact, in whatever order the product adds them up
+        return np.concatenate([counts, belongs @ counts, counts.sum(axis=0, keepdims=True)])
 
 
 def make_pools(classes: Sequence[str], domains: Mapping[str, str], beta: float | str) -> Pools:
