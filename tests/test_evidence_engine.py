@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import signal
 import stat
@@ -21,7 +22,8 @@ import pytest
 from beholder.errors import MissingTool
 from beholder.evidence import EvidenceEngine, find_browser, renderer_info
 from beholder.evidence.browser import Browser, launch
-from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Routing, Submission
+from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Routing, Submission, Task
+from beholder.tasks import RunDirectory
 from tests.fakes.evidence import (
     BLOCKED,
     LIMITS,
@@ -153,6 +155,41 @@ def test_no_submission() -> None:
     """Without any file the submission is absent as missing."""
     (shown,) = prepare(Submission(task_id="t", model="m", root=None))
     assert (shown.status, shown.route, shown.reason) == ("absent", "none", "missing")
+
+
+def test_flat_pages_load_no_other_submission(tmp_path: Path, browser: Path) -> None:
+    """In a flat run directory a page loads its own files and those in plain folders, no other task's."""
+    other = [
+        "b.png",
+        "link.png",
+        "b.html",
+        "c/artifacts/x.png",
+        "c/response.txt",
+        "d/response.txt",
+        "in/link.png",
+    ]
+    own = ["a.png", "a_files/x.png", "a_files/deep/y.png"]
+    page = GOOD + "".join(f"<img src='{name}'>" for name in (*own, *other))
+    files: dict[str, bytes | str] = {name: png() for name in (*own, *other) if "link" not in name}
+    run = tmp_path / "run"
+    (run / "in").mkdir(parents=True)
+    (run / "link.png").symlink_to("b.png")
+    (run / "in" / "link.png").symlink_to("../b.png")
+    one = submission(run, {**files, "a.html": page}, show=["a.html", "a.png"])
+    flat, whole = prepare(replace(one, flat=True), one)
+    facts = flat.artifacts[0].facts
+    assert facts["served"] == {name: hashlib.sha256(png()).hexdigest() for name in own}
+    assert facts["missing_files"] == sorted(other)
+    assert set(whole.artifacts[0].facts["served"]) == {*own, *other}
+
+
+def test_a_flat_run_directory_is_known(tmp_path: Path) -> None:
+    """Submissions in the same folder say so; one with a folder of its own does not."""
+    (tmp_path / "b" / "artifacts").mkdir(parents=True)
+    (tmp_path / "a.html").write_text(GOOD)
+    directory = RunDirectory(tmp_path, "m")
+    tasks = [Task(id=name, fields={}, labels={}, row=1) for name in ("a", "b", "c")]
+    assert [directory.open(task).flat for task in tasks] == [True, False, False]
 
 
 def test_changed_file_is_not_judged(tmp_path: Path) -> None:

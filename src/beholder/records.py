@@ -271,6 +271,8 @@ class Submission:
         root: The folder a page may load its own files from; None if there is no submission.
         artifacts: In name order.
         response: The response text, or None.
+        flat: `root` is shared with other tasks' submissions: of the files directly in it only `artifacts`
+            belong to this one.
     """
 
     task_id: str
@@ -278,6 +280,7 @@ class Submission:
     root: Path | None
     artifacts: tuple[Artifact, ...] = ()
     response: str | None = None
+    flat: bool = False
 
 
 # --- what a person would see --------------------------------------------------------------------

@@ -12,7 +12,7 @@ from beholder.errors import BrokenArtifact, MissingTool, RendererFailed, RenderE
 from beholder.evidence.browser import DEAD_PROXY, Browser, find_browser, fonts_fingerprint, launch
 from beholder.evidence.cdp import ConnectionLost
 from beholder.evidence.egress import Dialler, Egress, Resolver, dial, resolve
-from beholder.evidence.files import path_below, read_artifact
+from beholder.evidence.files import own_files, path_below, read_artifact
 from beholder.evidence.html import check_html, render_html, renders_good_page
 from beholder.evidence.image import render_image
 from beholder.evidence.kinds import Job, Shown
@@ -211,10 +211,11 @@ class EvidenceEngine:
         The second try and the good page have a new browser each: a page may have upset the one before.
         """
         root, name = path_below(artifact, submission.root)
+        belongs = await asyncio.to_thread(own_files, submission)
 
         async def attempt() -> Shown:
             browser = await self._open_browser()
-            folder = ServedFolder(root=root, name=name, page=job.data)
+            folder = ServedFolder(root=root, name=name, page=job.data, belongs=belongs)
             return await render_html(browser, job, folder, self._network, self._egress)
 
         try:

@@ -5,16 +5,23 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from beholder.errors import BrokenArtifact, RendererFailed
-from beholder.records import Artifact
+from beholder.records import Artifact, Submission
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """One file; more is no page or picture a person would open."""
 
 
-def read_below(root: Path, name: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
+Belongs = Callable[[tuple[str, ...]], bool]
+"""Whether a file at these parts of a path below the root, links followed, may be read."""
+
+
+def read_below(
+    root: Path, name: str, *, limit: int = MAX_FILE_BYTES, belongs: Belongs | None = None
+) -> bytes:
     """The bytes of `root/name`, reached from `root` one folder at a time.
 
     A link is followed only where it ends below `root`. The second walk takes no link at all
@@ -24,6 +31,7 @@ def read_below(root: Path, name: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
         root: A folder; may itself be reached by links.
         name: A POSIX path relative to it, without `..`.
         limit: Bytes read at most.
+        belongs: Of the files below `root`, those that may be read; all if left out.
 
     Raises:
         BrokenArtifact: `unsafe_path`, `missing` or `too_large`.
@@ -42,6 +50,8 @@ def read_below(root: Path, name: str, *, limit: int = MAX_FILE_BYTES) -> bytes:
     parts = Path(os.path.relpath(real, top)).parts
     if os.pardir in parts or not parts:
         raise BrokenArtifact("leads out of the submission's folder", slug="unsafe_path", concerns=name)
+    if belongs is not None and not belongs(parts):
+        raise BrokenArtifact("belongs to another submission", slug="unsafe_path", concerns=name)
     return _read_regular(_open_below(top, parts, name), name, limit)
 
 
@@ -77,6 +87,25 @@ def _read_regular(handle: int, name: str, limit: int) -> bytes:
                 f"has {status.st_size} bytes, more than {limit}", slug="too_large", concerns=name
             )
         return file.read(limit + 1)[: limit + 1]
+
+
+def own_files(submission: Submission) -> Belongs | None:
+    """Which files below the root are the submission's own; None: all of them.
+
+    In a flat run directory these are its artifacts, and what lies in folders that are no submissions: a page
+    saved from a browser keeps its files in one. Reads the disk.
+    """
+    if not submission.flat or submission.root is None:
+        return None
+    top = Path(os.path.realpath(submission.root))
+    own = {Path(os.path.relpath(os.path.realpath(one.path), top)).parts for one in submission.artifacts}
+
+    def belongs(parts: tuple[str, ...]) -> bool:
+        folder = top / parts[0]
+        is_submission = os.path.lexists(folder / "artifacts") or os.path.lexists(folder / "response.txt")
+        return parts in own or (len(parts) > 1 and not is_submission)
+
+    return belongs
 
 
 def path_below(artifact: Artifact, root: Path | None) -> tuple[Path, str]:

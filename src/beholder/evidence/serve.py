@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes, urlsplit
 
 from beholder.errors import BrokenArtifact
-from beholder.evidence.files import read_below
+from beholder.evidence.files import Belongs, read_below
 
 ORIGIN = "http://artifact.localhost"
 """A name that never leaves a machine (RFC 6761). On plain http scripts from http: hosts load as they would
@@ -56,6 +56,7 @@ class ServedFolder:
         root: The folder; None: the page stands alone.
         name: The page's path below it.
         page: The page's bytes, as pinned.
+        belongs: Which of the files are the submission's own; None: all.
         served: Name -> sha256 of each further file that was loaded.
         missing: Names asked for that are not there or may not be read.
     """
@@ -63,6 +64,7 @@ class ServedFolder:
     root: Path | None
     name: str
     page: bytes
+    belongs: Belongs | None = None
     served: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     _left: int = MAX_SERVED_BYTES
@@ -84,7 +86,7 @@ class ServedFolder:
         if unfit or self.root is None:
             return self._nothing(name)
         try:
-            data = read_below(self.root, name, limit=self._left)
+            data = read_below(self.root, name, limit=self._left, belongs=self.belongs)
         except (BrokenArtifact, FileNotFoundError):
             return self._nothing(name)
         self._left -= len(data)

@@ -63,7 +63,7 @@ class RunDirectory:
             if name in self._files:
                 artifacts = tuple(_artifact(path, path.name, self.path) for path in self._files[name])
                 return Submission(
-                    task_id=task.id, model=self.model, root=self.path, artifacts=artifacts, response=None
+                    task_id=task.id, model=self.model, root=self.path, artifacts=artifacts, flat=True
                 )
         return Submission(task_id=task.id, model=self.model, root=None)
 
