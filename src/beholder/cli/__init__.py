@@ -13,13 +13,13 @@ from beholder.detection.commands import detect
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(beholder.__version__, prog_name="beholder")
 def main() -> None:
-    r"""How good are the pictures, pages and documents that models make?
+    """How good are the pictures, pages and documents that models make?
 
     \b
     Try it:          beholder demo
-    On your files:   beholder judge-run --tasks tasks.jsonl --run-dir runs/my-model \
+    On your files:   beholder judge-run --tasks tasks.jsonl --run-dir runs/my-model \\
                          --out-dir out --protocol gis-bench
-    """
+    """  # noqa: D301 - click wants a real backspace to keep the lines apart
 
 
 for command in (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -38,12 +39,30 @@ class Commands(click.Group):
         except (KeyboardInterrupt, asyncio.CancelledError):
             say("Ended at once. Answers that had arrived are kept; run the same command again to go on.")
             sys.exit(EXIT_INTERRUPTED)
+        except click.UsageError as error:
+            if "--json" in sys.argv:
+                print_json({"error": "usage", "message": error.format_message(), "concerns": ""})
+            raise
+
+
+class Seconds(click.FloatRange):
+    """A finite number of seconds within a range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or click's usage error."""
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is no finite number", param, ctx)
+        return number
 
 
 class DecimalType(click.ParamType[Decimal]):
-    """A number, read as a decimal."""
+    """A finite number, read as a decimal; at least `least` if that is given."""
 
     name = "number"
+
+    def __init__(self, least: int | None = None) -> None:
+        self.least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Decimal:
         """The number, or click's usage error."""
@@ -53,6 +72,8 @@ class DecimalType(click.ParamType[Decimal]):
             self.fail(f"{value!r} is no number", param, ctx)
         if not number.is_finite():
             self.fail(f"{value!r} is no finite number", param, ctx)
+        if self.least is not None and number < self.least:
+            self.fail(f"{value!r} is below {self.least}", param, ctx)
         return number
 
 
@@ -73,9 +94,11 @@ def display_style() -> Any:
 
 
 def say(line: str) -> None:
-    """A line for the user, on stderr."""
+    """A line for the user, on stderr; control characters, which a server's words may hold, do nothing."""
+    from beholder.report.terminal import visible
+
     with reader_may_leave():
-        click.echo(line, err=True)
+        click.echo("\n".join(map(visible, line.split("\n"))), err=True)
 
 
 @contextlib.contextmanager
@@ -98,7 +121,7 @@ def print_json(value: Any) -> None:
 
 def stdin_text() -> str:
     """All of stdin; bytes that are no UTF-8 become replacement characters."""
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    return "" if sys.stdin is None else sys.stdin.buffer.read().decode("utf-8", "replace")
 
 
 def pairs(items: Iterable[str], flag: str) -> dict[str, str]:
@@ -128,5 +151,11 @@ def fail(error: BeholderError) -> NoReturn:
         print_json({"error": error.slug, "message": str(error), "concerns": error.concerns})
     say(f"Error: {error}")
     # An out-dir that is pinned to other inputs is the wrong flag; one that is locked or damaged is not.
-    users = isinstance(error, SpecError) or error.slug in {"pinned", "newer", "no_results"}
+    users = isinstance(error, SpecError) or error.slug in {
+        "pinned",
+        "newer",
+        "no_results",
+        "not_an_out_dir",
+        "names",
+    }
     sys.exit(EXIT_USER if users else EXIT_FAILED)

@@ -19,6 +19,7 @@ from beholder.cli.common import (
     EXIT_UNSCORED,
     PATH,
     DecimalType,
+    Seconds,
     display_style,
     json_flag,
     option,
@@ -45,6 +46,7 @@ _COSTS = ("cost_usd", "worst_cost_usd")
 @option(
     "--run-dir",
     "run_dirs",
+    type=click.Path(),
     required=True,
     multiple=True,
     metavar="[NAME=]PATH",
@@ -60,7 +62,9 @@ _COSTS = ("cost_usd", "worst_cost_usd")
 )
 @option("--api-key-env", metavar="NAME", help="Variable that holds the key.")
 @option("--max-tokens", type=click.IntRange(min=1), help="Cap of the reply.")
-@option("--temperature", type=DecimalType(), help="Left out: the protocol's, else the vendor's default.")
+@option(
+    "--temperature", type=DecimalType(least=0), help="Left out: the protocol's, else the vendor's default."
+)
 @click.option("-M", "settings", multiple=True, metavar="KEY=VALUE", help="Further vendor setting.")
 @option("--prompt-file", type=PATH, help="Your own wording, used byte for byte.")
 @option("--columns", metavar="OURS=THEIRS,…", help="Names of your columns, where they differ.")
@@ -77,24 +81,22 @@ _COSTS = ("cost_usd", "worst_cost_usd")
     show_default=True,
     help="Further attempts per call.",
 )
-@option(
-    "--timeout", type=click.FloatRange(min=0.1), default=120.0, show_default=True, help="Seconds per attempt."
-)
-@option("--min-interval", type=click.FloatRange(min=0), help="Seconds between the starts of two calls.")
+@option("--timeout", type=Seconds(min=0.1), default=120.0, show_default=True, help="Seconds per attempt.")
+@option("--min-interval", type=Seconds(min=0), help="Seconds between the starts of two calls.")
 @option("--network", metavar="block|allow|HOST,…", help="Outside hosts that pages may reach.")
 @option("--max-output-images", type=click.IntRange(min=1), help="Images per submission.")
 @option("--max-output-pages", type=click.IntRange(min=1), help="Pages per document.")
 @option("--max-output-text-chars", type=click.IntRange(min=1), help="Characters of text per submission.")
 @option(
     "--max-cost",
-    type=DecimalType(),
+    type=DecimalType(least=0),
     metavar="USD",
     help="Stop before the out-dir's replies cost more than this.",
 )
 @option("--price", metavar="IN,OUT", help="USD per million tokens, for a judge without a known price.")
-@click.option("--dry-run", is_flag=True, help="Count items, calls, images, tokens and cost; ask nobody.")
-@click.option("--retry-unscored", is_flag=True, help="Ask again where a call had failed for good.")
-@click.option("--force", is_flag=True, help="Archive what the out-dir holds and begin anew.")
+@option("--dry-run", is_flag=True, help="Count items, calls, images, tokens and cost; ask nobody.")
+@option("--retry-unscored", is_flag=True, help="Ask again where a call had failed for good.")
+@option("--force", is_flag=True, help="Archive what the out-dir holds and begin anew.")
 @option("--fail-under", type=DecimalType(), help="Exit 100 if the mean's lower bound is below this.")
 @option(
     "--display", type=click.Choice(["rich", "plain", "none"]), help="Progress; fits the terminal by itself."

@@ -65,6 +65,8 @@ def load_protocol(ref: str | Path, *, prompt_file: str | Path | None = None) -> 
         ]
         raise _refused(name, [_sentence(item) for item in found]) from None
     problems = [*_criteria_problems(shape.criteria), *_policy_problems(shape)]
+    if shape.rationale in {criterion.key for criterion in shape.criteria}:
+        problems.append(f"rationale: {shape.rationale!r} is a criterion's key too; choose another")
     score = _formula(shape.score, shape.criteria, problems)
     if problems:
         raise _refused(name, problems)
@@ -179,6 +181,8 @@ def _prompt(shape: ProtocolFile, name: str, folder: Any, prompt_file: str | Path
             shape.title, columns, shape.criteria, shape.reply, shape.rationale, texts=texts
         )
         source, data = "criteria", written.encode()
+    if not data.strip():
+        raise ProtocolError(f"{name}: the prompt {source} is empty", concerns=source)
     digest = hashlib.sha256(data).hexdigest()
     if section.sha256 is not None and prompt_file is None and digest != section.sha256:
         raise ProtocolError(

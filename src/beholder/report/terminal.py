@@ -71,4 +71,4 @@ def _mean(figures: Figures) -> str:
 
 
 def _reasons(pairs: tuple[tuple[Note, int], ...]) -> str:
-    return ", ".join(f"{n} {note.code.replace('_', ' ')}" for note, n in pairs) or "0"
+    return ", ".join(f"{n} {note.code}" for note, n in pairs) or "0"

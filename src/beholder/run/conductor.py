@@ -80,10 +80,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
     progress = Progress(planned=len(plan.tasks) * len(plan.models))
     stop = Stop()
     source = f", key from {key.variable}" if key else ", no key" if not plan.judge.scripted else ""
-    say(
-        f"Judge: {plan.judge.model}{source} · {plan.protocol.id} · {progress.planned} tasks × "
-        f"{plan.protocol.repeats.n} repeats"
-    )
+    say(f"Judge: {plan.judge.model}{source} · {plan.protocol.id} · {_size(plan)}")
     with contextlib.ExitStack() as closing:
         outs = _open_outs(plan, closing)
         _say_lost(outs, say)
@@ -236,6 +233,13 @@ def _open_outs(plan: Plan, closing: contextlib.ExitStack) -> list[OutDir]:
         closing.callback(out.close)
         outs.append(out)
     return outs
+
+
+def _size(plan: Plan) -> str:
+    """How much there is to do, in words."""
+    counts = ((len(plan.tasks), "task"), (len(plan.models), "model"), (plan.protocol.repeats.n, "repeat"))
+    words = [f"{n} {word}" if n == 1 else f"{n} {word}s" for n, word in counts]
+    return " × ".join(word for word in words if word != "1 model")
 
 
 def _say_lost(outs: Sequence[OutDir], say: Callable[[str], object]) -> None:

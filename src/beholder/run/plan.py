@@ -100,6 +100,7 @@ def plan_run(spec: RunSpec) -> Plan:
         raise ConfigError("no run directory: say --run-dir PATH", concerns="--run-dir")
     for name in spec.run_dirs:
         _check_name(name)
+    _check_apart(spec)
     models = tuple(RunDirectory(path, name) for name, path in spec.run_dirs.items())
     interval = Decimal(0) if judge.scripted else protocol.judge.min_interval_s
     return Plan(
@@ -161,6 +162,19 @@ def _judge(spec: RunSpec, protocol: Protocol) -> JudgeSpec:
         timeout_s=spec.timeout_s,
         settings=spec.settings,
     )
+
+
+def _check_apart(spec: RunSpec) -> None:
+    """Results are never written among submissions, where the next run would take them for such."""
+    out = spec.out_dir.resolve()
+    for path in spec.run_dirs.values():
+        run_dir = path.resolve()
+        if out.is_relative_to(run_dir) or run_dir.is_relative_to(out):
+            raise ConfigError(
+                f"--out-dir {spec.out_dir} and --run-dir {path} lie in one another; choose an --out-dir "
+                "apart from the submissions",
+                concerns="--out-dir",
+            )
 
 
 def _check_name(name: str) -> None:

@@ -80,7 +80,7 @@ def parse_network(value: str | None) -> NetworkPolicy:
         return NetworkPolicy(mode="allow" if value == "allow" else "block", given=True)
     hosts = tuple(host.strip().lower() for host in value.split(",") if host.strip())
     for host in hosts:
-        if "/" in host or ":" in host or " " in host:
+        if "/" in host or ":" in host or " " in host or host in {"block", "allow"}:
             raise ConfigError(
                 f"--network {value!r}: {host!r} is no host name; write block, allow, or names such as "
                 "unpkg.com,.tile.openstreetmap.org",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -102,6 +102,8 @@ class TaskJudge:
             for repeat in range(1, self.plan.protocol.repeats.n + 1)
         ]
         repeats = await _gather([self._repeat(key, question) for key in keys])
+        told = {f"reply-{repeat.repeat}.txt" for repeat in repeats if repeat.reply is not None}
+        await asyncio.to_thread(self.out.drop_stale, task.id, self.plan.judge_folder, told)
         return self._row(task, submission, evidence, evidence_sha256, prompt_sha256, repeats)
 
     def _unjudged_row(self, task: Task, reason: str, detail: str) -> dict[str, Any]:
@@ -121,9 +123,9 @@ class TaskJudge:
             kept = made_under == self.plan.evidence_sha256 or self.out.ledger.has_reply(
                 submission.task_id, made_under
             )
-            # What failed on our side is tried again: the missing browser may be there now.
-            if kept and stored["evidence"]["status"] != "unscored":
-                return from_manifest(stored["evidence"]), made_under
+            evidence = self._stored(submission, stored) if kept else None
+            if evidence is not None:
+                return evidence, made_under
         if self.stop.is_set:
             ended = Evidence(
                 status="unscored",
@@ -152,13 +154,25 @@ class TaskJudge:
         )
         return evidence, self.plan.evidence_sha256
 
+    def _stored(self, submission: Submission, record: Mapping[str, Any]) -> Evidence | None:
+        """Stored evidence that is of use; None if it is damaged, or failed on our side and may work now."""
+        try:
+            evidence = from_manifest(record["evidence"])
+        except (KeyError, TypeError, ValueError):
+            return None
+        folder = self.out.folder(submission.task_id, self.plan.judge_folder)
+        whole = all((folder / picture.path).is_file() for picture in evidence.pictures)
+        return evidence if whole and evidence.status != "unscored" else None
+
     async def _repeat(self, key: CallKey, question: _Question) -> RepeatResult:
         """One repeat: from the ledger if it was asked before, else asked now."""
         stored = self.out.ledger.find(key)
         if stored is not None and stored.reply is not None:
-            self.progress.reused()
-            return await self._read(key, stored.reply)
-        if stored is not None and stored.state == "failed" and not self.plan.spec.retry_unscored:
+            known = await self._read(key, stored.reply)
+            if known.score is not None or not self.plan.spec.retry_unscored or self.stop.is_set:
+                self.progress.reused()
+                return known
+        elif stored is not None and stored.state == "failed" and not self.plan.spec.retry_unscored:
             return failed_repeat(key.repeat, stored.slug or "unavailable", stored.detail)
         if self.stop.is_set:
             return failed_repeat(key.repeat, self.stop.slug, "the run ended before this call")

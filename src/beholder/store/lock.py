@@ -26,11 +26,19 @@ class FolderLock:
     """Held from construction until `release` or the end of the process.
 
     Raises:
-        StoreError: Another process that is alive holds it; the message has its number.
+        StoreError: Another process that is alive holds it, and the message has its number; or the folder
+            cannot be written to.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._file = (folder / ".lock").open("a+", encoding="ascii")
+        try:
+            self._file = (folder / ".lock").open("a+", encoding="ascii")
+        except OSError as error:
+            raise StoreError(
+                f"{folder}: cannot be written to: {error.strerror or error}",
+                slug="disk",
+                concerns=str(folder),
+            ) from None
         try:
             _take(self._file)
         except OSError:

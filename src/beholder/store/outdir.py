@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -36,6 +36,10 @@ class OutDir:
         self.path = path
         try:
             path.mkdir(parents=True, exist_ok=True)
+        except FileExistsError:
+            raise StoreError(
+                f"{path}: is a file; choose a folder as --out-dir", slug="not_an_out_dir", concerns=str(path)
+            ) from None
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror or error}", concerns=str(path)) from None
         self._lock = FolderLock(path)
@@ -107,6 +111,12 @@ class OutDir:
         if not path.is_file() or path.read_bytes() != data:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_bytes(path, data)
+
+    def drop_stale(self, task_id: str, judge_name: str, told: Collection[str]) -> None:
+        """Remove the files of replies that belong to an earlier question; the ledger keeps them."""
+        for path in self.folder(task_id, judge_name).glob("reply-*.txt"):
+            if path.name not in told:
+                path.unlink()
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Write a JSON file of the out-dir, whole or not at all."""
@@ -192,6 +202,13 @@ def _archive(path: Path) -> None:
     content = [entry for entry in path.iterdir() if entry.name not in {"archive", ".lock"}]
     if not content:
         return
+    if not (path / "manifest.json").exists() and not (path / "ledger.sqlite").exists():
+        raise StoreError(
+            f"{path}: holds something else than results, so --force does not touch it; choose another "
+            "--out-dir",
+            slug="not_an_out_dir",
+            concerns=str(path),
+        )
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
     target = path / "archive" / stamp
     target.mkdir(parents=True)

@@ -49,7 +49,7 @@ class RunDirectory:
             raise TaskError(f"run directory {path}: {reason}", concerns=str(path)) from None
         for entry in entries:
             name = unicodedata.normalize("NFC", entry.name)
-            if entry.is_dir(follow_symlinks=True):
+            if _is_folder(entry):
                 self._folders[name] = Path(entry.path)
             else:
                 stem, dot, _ = name.rpartition(".")
@@ -58,7 +58,8 @@ class RunDirectory:
     def open(self, task: Task) -> Submission:
         """The submission for a task; without artifacts and response if there is none."""
         for name in (unicodedata.normalize("NFC", task.id), quote(task.id, safe="")):
-            if name in self._folders:
+            # Beside a file of the task's name, a folder without artifacts/ and response.txt holds its assets.
+            if name in self._folders and (name not in self._files or _is_submission(self._folders[name])):
                 return self._open_folder(task, self._folders[name])
             if name in self._files:
                 artifacts = tuple(_artifact(path, path.name, self.path) for path in self._files[name])
@@ -105,6 +106,17 @@ class RunDirectory:
             artifacts=tuple(artifacts),
             response=_response(folder / "response.txt", folder),
         )
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir(follow_symlinks=True)
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _is_submission(folder: Path) -> bool:
+    return os.path.lexists(folder / "artifacts") or os.path.lexists(folder / "response.txt")
 
 
 def _walk(root: Path) -> Iterator[Path]:
