@@ -147,12 +147,18 @@ def judge_run_command(**flags: Any) -> None:
 @option("--out-dir", type=PATH, default=Path("beholder-demo"), show_default=True, help="Where results go.")
 @json_flag
 def demo(out_dir: Path, *, as_json: bool) -> None:
-    """Judge ten sample maps of two models: real rendering, scripted replies, no key, no network."""
+    """Judge ten sample maps of two models: real rendering, scripted replies, no key, no network.
+
+    Then score invented boxes on invented pictures, where no judge is needed.
+    """
     from beholder.demo import UNSCORED, demo_spec
+    from beholder.detection.demo import run_demo
     from beholder.run import judge_run
 
     with demo_spec(out_dir) as spec:
         result = judge_run(spec, display=display_style(), say=say)
+    run_demo(out_dir / "boxes")
+    say(f"Boxes, real numbers without any judge: {out_dir / 'boxes' / 'report.html'}")
     reasons = sum((Counter(summary["unscored"]) for summary in result.models.values()), Counter())
     _show_result(result, as_json=as_json, fail_under=None, as_designed=reasons == UNSCORED)
 
