@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
 import hashlib
 import os
 import signal
 import stat
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import replace
 from decimal import Decimal
@@ -21,7 +23,7 @@ import pytest
 
 from beholder.errors import MissingTool
 from beholder.evidence import EvidenceEngine, find_browser, renderer_info
-from beholder.evidence.browser import Browser, launch
+from beholder.evidence.browser import Browser, fonts_fingerprint, launch
 from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Routing, Submission, Task
 from beholder.tasks import RunDirectory
 from tests.fakes.evidence import (
@@ -105,6 +107,32 @@ def test_a_browser_that_does_not_start(tmp_path: Path) -> None:
     (shown,) = prepare(one, engine={"browser_path": str(broken)})
     assert (shown.status, shown.reason) == ("unscored", "render_failed")
     assert "does not start" in shown.detail
+
+
+def test_no_place_for_a_browser(tmp_path: Path, browser: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a folder for the browser, or a port for the proxy, a page is unscored, never an error."""
+    one = submission(tmp_path / "a", {"a.html": GOOD})
+    with monkeypatch.context() as patch:
+        patch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+        (shown,) = prepare(one)
+    assert (shown.status, shown.reason) == ("unscored", "render_failed")
+
+    async def no_port(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EADDRNOTAVAIL, "no port")
+
+    monkeypatch.setattr(asyncio, "start_server", no_port)
+    (shown,) = prepare(one, network=NetworkPolicy(mode="allow", given=True))
+    assert (shown.status, shown.reason) == ("unscored", "render_failed")
+    assert "no port" in shown.detail
+
+
+def test_fonts_that_cannot_be_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A list of fonts that does not come is no list, and no error."""
+    broken = tmp_path / "fc-list"
+    broken.write_bytes(b"\x7fELF nothing")
+    broken.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert fonts_fingerprint() == {}
 
 
 def test_each_bad_file_has_its_own_cause(tmp_path: Path, browser: Path) -> None:

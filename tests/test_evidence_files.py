@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -91,3 +92,33 @@ def test_outside_the_root(tmp_path: Path) -> None:
     with pytest.raises(BrokenArtifact) as caught:
         read_artifact(artifact(tmp_path, "a.png"), tmp_path / "root")
     assert caught.value.slug == "unsafe_path"
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that cannot be read")
+def test_a_disk_that_fails_is_our_fault() -> None:
+    """A file that is there, and that the system cannot read, is no fault of the submission's."""
+    with pytest.raises(RendererFailed, match="Input/output"):
+        read_below(Path("/proc/self"), "mem")
+
+
+def test_too_many_open_files_are_our_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a handle left, or without the right, nothing is said of the file."""
+    (tmp_path / "a.png").write_bytes(b"x")
+    for code in (errno.EMFILE, errno.EACCES):
+
+        def refuse(*_: object, code: int = code, **__: object) -> int:
+            raise OSError(code, os.strerror(code))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "open", refuse)
+            with pytest.raises(RendererFailed):
+                read_below(tmp_path, "a.png")
+    assert read_below(tmp_path, "a.png") == b"x"
+
+
+def test_names_that_are_none(tmp_path: Path) -> None:
+    """A name too long for the disk, or one below a file, is the submission's."""
+    (tmp_path / "a").write_bytes(b"x")
+    assert slug(tmp_path, "n" * 5000) == "unsafe_path"
+    assert slug(tmp_path, "a/b") == "unsafe_path"
+    assert slug(tmp_path / "nowhere", "a") == "missing"

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from beholder.errors import MissingTool
+from beholder.errors import MissingTool, RendererFailed
 from beholder.evidence import find_browser
+from beholder.evidence.capture import MAX_AREA_PX
 from beholder.evidence.gate import Gate
 from beholder.records import Evidence, MediaLimits, NetworkPolicy
 from tests.fakes.evidence import BLOCKED, codes, pixels, prepare, prepare_all, submission
@@ -163,6 +164,28 @@ def test_pages_beyond_the_stated_height_are_cut(tmp_path: Path) -> None:
         assert "truncated" in codes(evidence)
         assert evidence.artifacts[0].facts["captured"] == [1280, 50_000]
     assert "page_not_settled" in codes(shown["grows"])
+
+
+def test_a_wide_page_is_cut(tmp_path: Path) -> None:
+    """A page of 14,000 x 14,000 px is captured as far down as can be decoded, and says so."""
+    body = f"{HEAD}<h1>x</h1><div style='width:14000px;height:14000px;background:lime'></div>"
+    shown = pages(tmp_path, {"a": body}, layout="single")["a"]
+    assert shown.status == "ok"
+    assert shown.artifacts[0].facts["captured"] == [14_000, MAX_AREA_PX // 14_000]
+    assert codes(shown) == {"downscaled", "truncated"}
+
+
+def test_a_file_beside_the_page_that_we_cannot_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page whose own file cannot be read through a fault of the system is not judged without it."""
+
+    def fail(root: Path, name: str, **_: Any) -> bytes:
+        raise RendererFailed("cannot be read: Input/output error", concerns=name)
+
+    monkeypatch.setattr("beholder.evidence.serve.read_below", fail)
+    shown = pages(tmp_path, {"a": HEAD + "<img src=b.png>", "good": HEAD + box("red")})
+    assert (shown["a"].status, shown["a"].reason) == ("unscored", "render_failed")
+    assert "Input/output" in shown["a"].detail
+    assert shown["good"].status == "ok"
 
 
 def test_lazy_content(tmp_path: Path) -> None:

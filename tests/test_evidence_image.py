@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import random
 import struct
 import zlib
 from typing import Any
@@ -9,9 +11,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from beholder.errors import BrokenArtifact
+from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.evidence.image import render_image
 from beholder.evidence.kinds import Job, Shown
+from beholder.evidence.pictures import encode
 from beholder.records import EvidencePolicy, MediaLimits
 from tests.fakes.evidence import LIMITS, encoded, pixels, png
 
@@ -207,3 +210,80 @@ def test_unknown_judge_and_tiny_pictures() -> None:
     data = encoded(photo((2000, 3000)), "JPEG")
     assert show("a.jpg", data, limits=MediaLimits()).pictures[0].data == data
     assert show("a.png", encoded(Image.new("RGB", (1, 1)), "PNG")).pictures[0].width_px == 1
+
+
+def exif(orientation: int) -> Image.Exif:
+    found = Image.Exif()
+    found[0x0112] = orientation
+    found[0x010E] = "a description"
+    return found
+
+
+def every_format() -> dict[str, bytes]:
+    """A small picture in each format, with metadata and further frames where there may be some."""
+    image = photo((64, 48))
+    more = {"save_all": True, "append_images": [image.rotate(9), image.rotate(20)]}
+    return {
+        "a.png": encoded(image, "PNG", exif=exif(6), icc_profile=b"no profile at all", **more),
+        "p.png": encoded(image.convert("P"), "PNG", transparency=3),
+        "i.png": encoded(image.convert("L").convert("I;16"), "PNG"),
+        "a.jpg": encoded(image, "JPEG", exif=exif(6)),
+        "cmyk.jpg": encoded(image.convert("CMYK"), "JPEG"),
+        "a.webp": encoded(image, "WEBP", exif=exif(3), **more),
+        "gif.png": encoded(image, "GIF", **more),
+        "tiff.png": encoded(image, "TIFF", exif=exif(8)),
+        "bmp.png": encoded(image, "BMP"),
+        "mpo.jpg": encoded(image, "MPO", **more),
+        "avif.png": encoded(image, "AVIF"),
+    }
+
+
+def test_damaged_files_of_every_format() -> None:
+    """Whatever is broken in a file of whatever format, it is shown or it is the file's fault."""
+    rng = random.Random(20)
+    formats = every_format()
+    assert all(show(name, data).pictures for name, data in formats.items())
+    refused = dict.fromkeys(formats, 0)
+    for _ in range(250):
+        for name, data in formats.items():
+            damaged = bytearray(data)
+            for _ in range(rng.choice((1, 2, 8))):
+                near = min(len(damaged), rng.choice((80, 400, len(damaged))))
+                damaged[rng.randrange(8, near)] = rng.choice((0, 255, rng.randrange(256)))
+            if rng.random() < 0.2:
+                del damaged[rng.randrange(20, len(damaged)) :]
+            try:
+                assert show(name, bytes(damaged)).pictures
+            except BrokenArtifact:
+                refused[name] += 1
+    assert min(refused.values()) > 10
+
+
+def test_damaged_metadata_does_not_hide_the_picture() -> None:
+    """A picture whose EXIF data or later frames are broken is shown as far as a person would see it."""
+    image = photo((64, 48))
+    data = encoded(image, "JPEG", exif=exif(6))
+    shown = show("a.jpg", data.replace(b"Exif\0\0MM", b"Exif\0\0XX").replace(b"Exif\0\0II", b"Exif\0\0XX"))
+    assert pixels(shown.pictures[0]).size == (64, 48)
+    more = {"save_all": True, "append_images": [image.rotate(9), image.rotate(20)]}
+    gif = encoded(image, "GIF", **more)
+    second = gif.index(b"\x21\xf9", gif.index(b"\x2c"))
+    cut = gif[: second + 12]
+    whole, broken = show("a.png", encoded(image, "GIF")), show("a.png", cut)
+    assert pixels(broken.pictures[0]).tobytes() == pixels(whole.pictures[0]).tobytes()
+
+
+def test_turned_upright_by_each_orientation() -> None:
+    """Each of the eight orientations comes out as Pillow's own rule has it."""
+    from PIL import ImageOps
+
+    for orientation in range(1, 9):
+        data = encoded(photo((64, 48)).crop((0, 0, 50, 20)), "PNG", exif=exif(orientation))
+        wanted = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
+        assert pixels(show("a.png", data).pictures[0]).tobytes() == wanted.tobytes(), orientation
+
+
+def test_what_cannot_be_encoded_is_our_fault() -> None:
+    """A picture that the format has no room for fails as ours."""
+    with pytest.raises(RendererFailed, match="image/webp"):
+        encode(Image.new("RGB", (20_000, 1)), "image/webp")

@@ -278,16 +278,20 @@ async def launch(path: Path, *, proxy: str = DEAD_PROXY) -> Browser:
 
 
 async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
-    folder = Path(tempfile.mkdtemp(prefix="beholder-browser-"))
-    if way.owner is not None:
-        os.chown(folder, way.owner, way.owner)
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="beholder-browser-"))
+        errors = (folder / "stderr").open("w+b")
+    except OSError as error:
+        raise RendererFailed(f"no folder for the browser: {error}", concerns="browser") from error
     command = [*way.before, str(path), *_FLAGS, f"--proxy-server={proxy}", f"--user-data-dir={folder}"]
     if not way.sandbox:
         command.append("--no-sandbox")
     process: asyncio.subprocess.Process | None = None
     connection: Connection | None = None
-    with (folder / "stderr").open("wb") as errors:
+    with errors:
         try:
+            if way.owner is not None:
+                os.chown(folder, way.owner, way.owner)
             process = await asyncio.create_subprocess_exec(
                 "/bin/sh", "-c", _ENTRY, "sh", *command, "about:blank",
                 stdin=asyncio.subprocess.PIPE,
@@ -300,8 +304,9 @@ async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
                 raise RendererFailed("no pipe to the browser", concerns="browser")
             connection = Connection(process.stdout, process.stdin)
             version = await asyncio.wait_for(connection.browser.call("Browser.getVersion"), START_S)
-        except (ConnectionLost, ConnectionError, TimeoutError) as error:
-            said = (folder / "stderr").read_text(errors="replace").strip().splitlines()
+        except (ConnectionLost, ProtocolFailure, OSError) as error:
+            errors.seek(0)
+            said = errors.read().decode(errors="replace").strip().splitlines()
             await _end(process, connection, folder)
             raise RendererFailed(said[-1] if said else repr(error), concerns="browser") from error
         except BaseException:
@@ -311,7 +316,7 @@ async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
         connection=connection,
         process=process,
         folder=folder,
-        version=version["product"],
+        version=str(version.get("product", "unknown")),
         path=path,
         sandbox=way.sandbox,
         sandbox_reason=way.reason,
@@ -340,15 +345,18 @@ async def _end(
 
 
 def fonts_fingerprint() -> Mapping[str, Any]:
-    """How many font files fontconfig knows, and a digest of their names and versions; empty without it."""
+    """How many font files fontconfig knows, and a digest of names and versions; empty if it does not tell."""
     program = shutil.which("fc-list")
     if program is None:
         return {}
-    listed = subprocess.run(  # noqa: S603 - the program found on PATH, with no outside argument
-        [program, "--format", "%{file|basename} %{fontversion} %{style[0]}\n"],
-        capture_output=True,
-        check=False,
-        timeout=30,
-    ).stdout
+    try:
+        listed = subprocess.run(  # noqa: S603 - the program found on PATH, with no outside argument
+            [program, "--format", "%{file|basename} %{fontversion} %{style[0]}\n"],
+            capture_output=True,
+            check=False,
+            timeout=30,
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        return {}
     lines = sorted(set(listed.splitlines()))
     return {"count": len(lines), "sha256": hashlib.sha256(b"\n".join(lines)).hexdigest()}

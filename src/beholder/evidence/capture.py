@@ -22,6 +22,9 @@ MAX_HEIGHT_PX = 50_000
 
 MAX_WIDTH_PX = 16_384
 
+MAX_AREA_PX = 80_000_000
+"""A wide page is captured down to this many pixels: 240 MB once decoded, and below what Pillow warns of."""
+
 THUMB_SCALE = 0.25
 """Of the small picture that tells a flat or changing page; text still leaves a mark at this size."""
 

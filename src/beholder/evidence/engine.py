@@ -15,9 +15,9 @@ from beholder.evidence.egress import Dialler, Egress, Resolver, dial, resolve
 from beholder.evidence.files import own_files, path_below, read_artifact
 from beholder.evidence.html import check_html, render_html, renders_good_page
 from beholder.evidence.image import render_image
-from beholder.evidence.kinds import Job, Shown
+from beholder.evidence.kinds import Job, Shown, in_thread
 from beholder.evidence.page import PageFailed
-from beholder.evidence.pictures import TooLarge, fit_request
+from beholder.evidence.pictures import fit_request
 from beholder.evidence.select import Selection, select_artifacts
 from beholder.evidence.serve import ServedFolder
 from beholder.records import (
@@ -149,9 +149,9 @@ class EvidenceEngine:
             status, reason, detail = "absent", broken[0].reason, broken[0].detail
         else:
             try:
-                pictures, more = await asyncio.to_thread(fit_request, pictures, self._limits)
+                pictures, more = await in_thread("", fit_request, pictures, self._limits)
                 warnings += more
-            except TooLarge as error:
+            except RenderError as error:
                 status, reason, detail, pictures = "unscored", error.slug, str(error), ()
         if self.renderer.get("sandbox") == "off" and any(record.kind == "html" for record in artifacts):
             warnings.append(Warning_(code="sandbox_off", detail=self.renderer["sandbox_reason"]))
@@ -187,7 +187,7 @@ class EvidenceEngine:
         )
 
     async def _show(self, submission: Submission, artifact: Artifact, kind: str, room: int) -> Shown:
-        data = await asyncio.to_thread(read_artifact, artifact, submission.root)
+        data = await in_thread(artifact.name, read_artifact, artifact, submission.root)
         job = Job(
             name=artifact.name,
             suffix=artifact.suffix,
@@ -197,7 +197,7 @@ class EvidenceEngine:
             budget=room,
         )
         if kind == "image":
-            return await asyncio.to_thread(render_image, job)
+            return await in_thread(job.name, render_image, job)
         if kind == "html":
             check_html(job)
             return await self._page(job, submission, artifact)
@@ -239,7 +239,7 @@ class EvidenceEngine:
 
         Raises:
             MissingTool: There is none on this machine.
-            RendererFailed: It does not start.
+            RendererFailed: It does not start, or the proxy before it.
         """
         async with self._starting:
             if self._browser is not None and not self._browser.lost:
@@ -250,7 +250,12 @@ class EvidenceEngine:
             if self._network.mode != "block":
                 if self._egress is None:
                     egress = Egress(self._network, resolver=self._resolver, dialler=self._dialler)
-                    self._egress = await egress.__aenter__()
+                    try:
+                        self._egress = await egress.__aenter__()
+                    except OSError as error:
+                        raise RendererFailed(
+                            f"no proxy for the browser: {error}", concerns="browser"
+                        ) from error
                 proxy = self._egress.url
             self._browser = await launch(path, proxy=proxy)
             fonts = await asyncio.to_thread(fonts_fingerprint)

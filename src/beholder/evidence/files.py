@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from beholder.errors import BrokenArtifact, RendererFailed
+from beholder.errors import BrokenArtifact, RendererFailed, RenderError
 from beholder.records import Artifact, Submission
 
 MAX_FILE_BYTES = 256 * 1024 * 1024
 """One file; more is no page or picture a person would open."""
 
+
+_OURS = frozenset(
+    (
+        errno.EACCES,
+        errno.EPERM,
+        errno.EMFILE,
+        errno.ENFILE,
+        errno.ENOMEM,
+        errno.EIO,
+        errno.ESTALE,
+        errno.EINTR,
+    )
+)
+"""What a file cannot be read for without any fault of its own: rights, handles, memory, the disk."""
 
 Belongs = Callable[[tuple[str, ...]], bool]
 """Whether a file at these parts of a path below the root, links followed, may be read."""
@@ -35,24 +50,32 @@ def read_below(
 
     Raises:
         BrokenArtifact: `unsafe_path`, `missing` or `too_large`.
+        RendererFailed: We lack the rights, or the system fails.
     """
     top = os.path.realpath(root)
     try:
         real = os.path.realpath(os.path.join(top, name), strict=True)  # noqa: PTH118 - Path would not help
-    except FileNotFoundError:
-        raise BrokenArtifact("there is no such file", slug="missing", concerns=name) from None
-    except PermissionError as error:
-        raise BrokenArtifact(f"cannot be read: {error.strerror}", slug="missing", concerns=name) from None
-    except OSError as error:  # a loop of links
-        raise BrokenArtifact(
-            f"cannot be reached: {error.strerror}", slug="unsafe_path", concerns=name
-        ) from None
+    except OSError as error:
+        raise _translated(error, name) from None
     parts = Path(os.path.relpath(real, top)).parts
     if os.pardir in parts or not parts:
         raise BrokenArtifact("leads out of the submission's folder", slug="unsafe_path", concerns=name)
     if belongs is not None and not belongs(parts):
         raise BrokenArtifact("belongs to another submission", slug="unsafe_path", concerns=name)
-    return _read_regular(_open_below(top, parts, name), name, limit)
+    try:
+        return _read_regular(_open_below(top, parts, name), name, limit)
+    except OSError as error:
+        raise _translated(error, name) from None
+
+
+def _translated(error: OSError, name: str) -> RenderError:
+    """Whose fault it is that a file cannot be had."""
+    said = f"cannot be read: {error.strerror or error}"
+    if error.errno in _OURS:
+        return RendererFailed(said, concerns=name)
+    # What else there is: no such file, a loop of links, a device, a folder that has become a link meanwhile.
+    slug = "missing" if error.errno == errno.ENOENT else "unsafe_path"
+    return BrokenArtifact(said, slug=slug, concerns=name)
 
 
 def _open_below(top: str, parts: tuple[str, ...], name: str) -> int:
@@ -67,12 +90,6 @@ def _open_below(top: str, parts: tuple[str, ...], name: str) -> int:
             raise BrokenArtifact("is not a regular file", slug="unsafe_path", concerns=name)
         # O_NONBLOCK: should a pipe take the file's place now, opening it must not wait for a writer.
         return os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
-    except PermissionError as error:
-        raise BrokenArtifact(f"cannot be read: {error.strerror}", slug="missing", concerns=name) from None
-    except OSError as error:
-        raise BrokenArtifact(
-            f"cannot be opened: {error.strerror}", slug="unsafe_path", concerns=name
-        ) from None
     finally:
         os.close(folder)
 
@@ -86,7 +103,7 @@ def _read_regular(handle: int, name: str, limit: int) -> bytes:
             raise BrokenArtifact(
                 f"has {status.st_size} bytes, more than {limit}", slug="too_large", concerns=name
             )
-        return file.read(limit + 1)[: limit + 1]
+        return file.read(status.st_size + 1)
 
 
 def own_files(submission: Submission) -> Belongs | None:
@@ -129,7 +146,7 @@ def read_artifact(artifact: Artifact, root: Path | None) -> bytes:
 
     Raises:
         BrokenArtifact: Its problem if it has one; `unsafe_path`, `missing`, `too_large`, `empty`.
-        RendererFailed: We may not read it, or it has changed since the submission was read.
+        RendererFailed: We cannot read it, or it has changed since the submission was read.
     """
     if artifact.problem == "unreadable":
         raise RendererFailed(f"cannot be read: {artifact.problem_detail}", concerns=artifact.name)

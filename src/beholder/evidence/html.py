@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import io
+import struct
+import zlib
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +13,6 @@ from typing import Any
 from beholder.errors import BrokenArtifact
 from beholder.evidence.browser import SETUP_S, Browser
 from beholder.evidence.capture import (
-    MAX_HEIGHT_PX,
-    MAX_WIDTH_PX,
     THUMB_HEIGHT_PX,
     THUMB_SCALE,
     Box,
@@ -26,7 +26,7 @@ from beholder.evidence.capture import (
 from beholder.evidence.cdp import ConnectionLost, ProtocolFailure, Session
 from beholder.evidence.egress import Egress
 from beholder.evidence.gate import Gate
-from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
+from beholder.evidence.kinds import Job, Shown, cut_warnings, in_thread, plan_facts
 from beholder.evidence.layout import Plan
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.page import Page, PageFailed
@@ -40,6 +40,9 @@ CAPTURE_S = 20.0
 
 GRACE_S = 5.0
 """The same for a page that was cut short: it may be busy, or hang."""
+
+_UNFIT = (LookupError, OSError, SyntaxError, ValueError, struct.error, zlib.error)
+"""What an answer without its fields, or a picture of the browser's that is none, fails with."""
 
 GOOD_PAGE = (
     b"<!doctype html><title>good</title><body style='background:#fff'><h1>A page known to be good.</h1>"
@@ -98,6 +101,8 @@ async def render_html(
         raise PageFailed("the page does not answer and cannot be captured", concerns=job.name) from None
     except ProtocolFailure as error:
         raise PageFailed(f"the page cannot be captured: {error}", concerns=job.name) from error
+    except _UNFIT as error:
+        raise PageFailed(f"the browser's answer cannot be used: {error!r}", concerns=job.name) from error
 
 
 async def _capture(session: Session, page: Page, job: Job, pending: int) -> Shown:
@@ -114,10 +119,10 @@ async def _capture(session: Session, page: Page, job: Job, pending: int) -> Show
     if unsettled:
         warnings.append(Warning_(code="page_not_settled", detail=unsettled, source=job.name))
     # In a tall page's overview text may have shrunk to nothing; what else was captured still shows it.
-    if await asyncio.to_thread(_all_flat, [before, *(picture.data for picture in pictures)]):
+    if await in_thread(job.name, _all_flat, [before, *(picture.data for picture in pictures)]):
         warnings.append(Warning_(code="blank_capture", detail="one flat colour", source=job.name))
     warnings += cut_warnings(plan, job.name)
-    if full_size[0] > MAX_WIDTH_PX or full_size[1] > MAX_HEIGHT_PX:
+    if full_size != (box.width, box.height):
         detail = f"{box.width}x{box.height} of {full_size[0]}x{full_size[1]} px are captured"
         warnings.append(Warning_(code="truncated", detail=detail, source=job.name))
     undecided = not page.gate.network.given or job.policy.degraded == "unscored"
@@ -190,7 +195,7 @@ async def _pictures(
         return [make_picture(whole, "image/png", png_size(whole), job.name)], []
     needed = box if plan.overview is not None else surrounding(plan.tiles)
     shots = await capture_slices(session, needed)
-    return await asyncio.to_thread(_lay_out, shots, plan, job.name), shots
+    return await in_thread(job.name, _lay_out, shots, plan, job.name), shots
 
 
 def _lay_out(shots: list[Shot], plan: Plan, name: str) -> list[Picture]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from beholder.errors import BrokenArtifact
 from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
 from beholder.evidence.layout import plan as make_plan
-from beholder.evidence.pictures import crop, encode, is_flat, make_picture, shrink
+from beholder.evidence.pictures import DAMAGED, crop, encode, is_flat, make_picture, shrink
 from beholder.evidence.sniff import sniff
 from beholder.records import Picture, Warning_
 
@@ -26,6 +26,17 @@ _BY_SUFFIX = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
 _ORIENTATION = 0x0112
 """The EXIF tag; 1 is upright."""
 
+_TURNS = {
+    2: "FLIP_LEFT_RIGHT",
+    3: "ROTATE_180",
+    4: "FLIP_TOP_BOTTOM",
+    5: "TRANSPOSE",
+    6: "ROTATE_270",
+    7: "TRANSVERSE",
+    8: "ROTATE_90",
+}
+"""Orientation -> what makes it upright (EXIF 2.32, table 6)."""
+
 
 def render_image(job: Job) -> Shown:
     """The picture as it is, if the judge takes its type and would not shrink it; else what is made of it.
@@ -34,6 +45,7 @@ def render_image(job: Job) -> Shown:
 
     Raises:
         BrokenArtifact: `wrong_type`, `corrupt` or `too_large`.
+        RendererFailed: What was made of it cannot be encoded.
     """
     media_type = sniff(job.data)
     if not media_type.startswith("image/"):
@@ -42,13 +54,17 @@ def render_image(job: Job) -> Shown:
     image = _open(job)
     # A camera's JPEG with a preview behind it is a JPEG to everybody else.
     format_ = "JPEG" if image.format == "MPO" else (image.format or "")
-    warnings = _format_warnings(job, image)
-    upright, done = _normalise(image)
+    frames = _frames(job)
+    warnings = _format_warnings(job, image, frames)
+    try:
+        upright, done = _normalise(image)
+    except DAMAGED as error:
+        raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
     facts = {
         "format": format_,
         "mode": image.mode,
         "size": [image.width, image.height],
-        "frames": _frames(image),
+        "frames": frames,
     }
     plan = make_plan(upright.width, upright.height, job.policy.layout, job.limits, job.budget)
     own_type = _MEDIA_TYPES.get(format_, "")
@@ -58,7 +74,7 @@ def render_image(job: Job) -> Shown:
     pictures: list[Picture] = []
     if plan.overview is not None:
         part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
-        if plan.overview >= 1.0 and not done and own_type == kept_type and facts["frames"] == 1:
+        if plan.overview >= 1.0 and not done and own_type == kept_type and frames == 1:
             pictures.append(make_picture(job.data, own_type, upright.size, job.name))
         else:
             whole, words = upright, done
@@ -114,25 +130,36 @@ def _open(job: Job) -> Image.Image:
         raise BrokenArtifact(
             "the picture's header cannot be read", slug="corrupt", concerns=job.name
         ) from None
-    except (OSError, SyntaxError, ValueError, EOFError, IndexError, KeyError, OverflowError) as error:
-        # What Pillow's decoders raise for damaged files.
+    except DAMAGED as error:
         raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
     return image
 
 
-def _frames(image: Image.Image) -> int:
-    return 1 if image.format == "MPO" else int(getattr(image, "n_frames", 1))
+def _frames(job: Job) -> int | None:
+    """How many frames there are; None if what follows the first one is damaged.
+
+    Counting moves the image from frame to frame, so that it is opened anew for it.
+    """
+    from PIL import Image
+
+    try:
+        with python_warnings.catch_warnings():
+            python_warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(job.data), formats=_FORMATS)
+            return 1 if image.format == "MPO" else int(getattr(image, "n_frames", 1))
+    except DAMAGED:
+        return None
 
 
-def _format_warnings(job: Job, image: Image.Image) -> list[Warning_]:
+def _format_warnings(job: Job, image: Image.Image, frames: int | None) -> list[Warning_]:
     warnings = []
     expected = _BY_SUFFIX.get(job.suffix)
     if expected is not None and image.format not in (expected, "MPO"):
         detail = f"{image.format} by content, {job.suffix} by name"
         warnings.append(Warning_(code="other_format", detail=detail, source=job.name))
-    frames = _frames(image)
-    if frames > 1:
-        detail = f"the first of {frames} frames is shown"
+    if frames is None or frames > 1:
+        many = "several frames, some of them damaged," if frames is None else f"{frames} frames"
+        detail = f"the first of {many} is shown"
         warnings.append(Warning_(code="animation_first_frame", detail=detail, source=job.name))
     return warnings
 
@@ -140,13 +167,12 @@ def _format_warnings(job: Job, image: Image.Image) -> list[Warning_]:
 def _normalise(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     """(an upright RGB or 8-bit grey image, what was done for it)."""
     from PIL import Image as Images
-    from PIL import ImageOps
 
     done: list[str] = []
-    orientation = image.getexif().get(_ORIENTATION, 1)
     upright = image
-    if orientation in range(2, 9):
-        upright = ImageOps.exif_transpose(image)
+    orientation = _orientation(image)
+    if orientation in _TURNS:
+        upright = image.transpose(Images.Transpose[_TURNS[orientation]])
         done.append(f"turned upright (EXIF orientation {orientation})")
     mode = upright.mode
     if mode.startswith("I") or mode == "F":
@@ -173,6 +199,15 @@ def _normalise(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     if mode not in ("RGB", "L"):
         upright = upright.convert("RGB")
     return upright, tuple(done)
+
+
+def _orientation(image: Image.Image) -> int:
+    """The EXIF orientation; 1 where there is none that can be read, as a browser takes it."""
+    try:
+        found = image.getexif().get(_ORIENTATION, 1)
+    except DAMAGED:
+        return 1
+    return found if isinstance(found, int) else 1
 
 
 def _range(mode: str, image: Image.Image) -> tuple[float, float]:

@@ -6,12 +6,32 @@ A further kind is a further module with one function of the shape of `image.rend
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
+from beholder.errors import RendererFailed
 from beholder.evidence.layout import Plan
 from beholder.records import EvidencePolicy, MediaLimits, Picture, Warning_
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+
+
+async def in_thread(name: str, work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs) -> _T:
+    """The result of work on an artifact, done in a thread.
+
+    Args:
+        name: The artifact's.
+
+    Raises:
+        RendererFailed: This machine has not the memory for it.
+    """
+    try:
+        return await asyncio.to_thread(work, *args, **kwargs)
+    except MemoryError:
+        raise RendererFailed("there is not enough memory for it", concerns=name) from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from importlib.resources import files
 from typing import Any, TypeVar
 
 from beholder.errors import RenderError
-from beholder.evidence.capture import MAX_HEIGHT_PX, MAX_WIDTH_PX, Box
+from beholder.evidence.capture import MAX_AREA_PX, MAX_HEIGHT_PX, MAX_WIDTH_PX, Box
 from beholder.evidence.cdp import JSON, ProtocolFailure, Session
 from beholder.evidence.egress import GREETING
 from beholder.evidence.gate import MAX_NOTED, Gate
@@ -238,7 +238,8 @@ class Page:
         size = metrics["cssContentSize"]
         width, height = self.policy.viewport
         self.full_size = (max(int(size["width"]), width), max(int(size["height"]), height))
-        return Box(0, 0, min(self.full_size[0], MAX_WIDTH_PX), min(self.full_size[1], MAX_HEIGHT_PX))
+        wide = min(self.full_size[0], MAX_WIDTH_PX)
+        return Box(0, 0, wide, min(self.full_size[1], MAX_HEIGHT_PX, MAX_AREA_PX // wide))
 
     async def go_on(self) -> None:
         """Let `PROBE_S` of page time pass after the capture, as far as it does so at once."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import io
+import struct
+import zlib
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from beholder.errors import RenderError
+from beholder.errors import RendererFailed, RenderError
 from beholder.evidence.capture import Box
 from beholder.evidence.layout import scaled_size
 from beholder.records import MediaLimits, Picture, Warning_
@@ -21,6 +23,21 @@ REQUEST_RESERVE_BYTES = 1_000_000
 
 _LOSSY_QUALITY = (95, 88, 78)
 _FORMATS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/webp": "WEBP"}
+
+DAMAGED = (
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+    struct.error,
+    zlib.error,
+)
+"""What Pillow's decoders raise for damaged files, found by damaging files of every format."""
 
 FLAT_SHARE = 0.9999
 """A picture is blank if this share of its pixels has one colour."""
@@ -66,14 +83,21 @@ def make_picture(
 
 
 def encode(image: Image.Image, media_type: str, *, quality: int = _LOSSY_QUALITY[0]) -> bytes:
-    """An RGB or grey image as PNG (lossless, compressed for speed), JPEG or WebP."""
+    """An RGB or grey image as PNG (lossless, compressed for speed), JPEG or WebP.
+
+    Raises:
+        RendererFailed: The format does not take it.
+    """
     out = io.BytesIO()
-    if media_type == "image/png":
-        image.save(out, "PNG", compress_level=1)
-    elif media_type == "image/jpeg":
-        image.save(out, "JPEG", quality=quality, subsampling=0)
-    else:
-        image.save(out, "WEBP", quality=quality, method=2)
+    try:
+        if media_type == "image/png":
+            image.save(out, "PNG", compress_level=1)
+        elif media_type == "image/jpeg":
+            image.save(out, "JPEG", quality=quality, subsampling=0)
+        else:
+            image.save(out, "WEBP", quality=quality, method=2)
+    except DAMAGED as error:
+        raise RendererFailed(f"cannot be encoded as {media_type}: {error}") from error
     return out.getvalue()
 
 
@@ -107,7 +131,7 @@ def is_flat(image: Image.Image) -> bool:
 def _decode(picture: Picture) -> Image.Image:
     from PIL import Image
 
-    return Image.open(io.BytesIO(picture.data), formats=list(_FORMATS.values())).convert("RGB")
+    return Image.open(io.BytesIO(picture.data), formats=[*_FORMATS.values(), "GIF"]).convert("RGB")
 
 
 def _lossy_type(limits: MediaLimits) -> str:
@@ -154,6 +178,7 @@ def fit_request(
 
     Raises:
         TooLarge: They cannot be made to fit.
+        RendererFailed: One cannot be encoded.
     """
     fitted = list(pictures)
     warnings: list[Warning_] = []

@@ -75,7 +75,11 @@ class ServedFolder:
         return f"{ORIGIN}/{quote(self.name, errors='surrogateescape')}"
 
     def answer(self, url: str) -> Answer:
-        """The file a URL of our origin names. Reads the disk."""
+        """The file a URL of our origin names. Reads the disk.
+
+        Raises:
+            RendererFailed: It is there and cannot be read, through no fault of its own.
+        """
         raw = urlsplit(url).path.lstrip("/").split("/")
         parts = [unquote_to_bytes(part) for part in raw]
         name = b"/".join(parts).decode("utf-8", "surrogateescape")
@@ -87,7 +91,7 @@ class ServedFolder:
             return self._nothing(name)
         try:
             data = read_below(self.root, name, limit=self._left, belongs=self.belongs)
-        except (BrokenArtifact, FileNotFoundError):
+        except BrokenArtifact:
             return self._nothing(name)
         self._left -= len(data)
         self.served[name] = hashlib.sha256(data).hexdigest()
