@@ -124,9 +124,9 @@ def test_the_picture_that_is_stored_is_the_picture_that_is_sent(tmp_path: Path) 
     assert sent == stored == named == files
 
 
-def test_swapped_or_lost_evidence_is_never_sent(tmp_path: Path) -> None:
-    """Stored pictures whose bytes are others, or gone, end the call before it is made."""
-    gis_run(tmp_path, ["a", "b", "c"])
+def test_swapped_evidence_is_never_sent(tmp_path: Path) -> None:
+    """Stored pictures whose bytes are others end the call before it is made."""
+    gis_run(tmp_path, ["a", "b"])
     out = tmp_path / "o"
     with JudgeServer([GOOD]) as server:
         run(judge_command(tmp_path, out, server.url, "--repeats", 1))
@@ -134,12 +134,10 @@ def test_swapped_or_lost_evidence_is_never_sent(tmp_path: Path) -> None:
         first, second = images[0].read_bytes(), images[1].read_bytes()
         images[0].write_bytes(second)
         images[1].write_bytes(first)
-        images[2].unlink()
-        before = len(server.requests)
         done = run(judge_command(tmp_path, out, server.url, "--repeats", 2))
-        assert len(server.requests) == before
+        assert len(server.requests) == 2
     assert done.returncode == 0  # each has one scored repeat
-    assert [row["repeats"][1]["reason"] for row in rows_of(out)] == ["rejected"] * 3
+    assert [row["repeats"][1]["reason"] for row in rows_of(out)] == ["rejected"] * 2
 
 
 @pytest.mark.parametrize(
