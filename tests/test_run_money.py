@@ -114,6 +114,28 @@ def test_a_budget_waits_for_what_is_under_way() -> None:
     assert asyncio.run(steps()) == ["first settled", "second"]
 
 
+def test_a_budget_learns_what_a_call_really_costs() -> None:
+    """Once a call cost more than its worst case, the next one is expected to do so too."""
+
+    async def steps() -> Decimal:
+        budget = Budget(limit_usd=Decimal(5))
+        await budget.settle(await budget.reserve(Decimal("0.1")), Decimal("2.25"))
+        return await budget.reserve(Decimal("0.1"))
+
+    assert asyncio.run(steps()) == Decimal("2.25")
+
+
+def test_a_judge_that_costs_more_than_it_should_stays_near_the_limit(tmp_path: Path) -> None:
+    """Fifty connections, a server that ignores the cap: at most the first calls go beyond the limit."""
+    gis_run(tmp_path, [f"t{n}" for n in range(20)])
+    dear = {"input_tokens": 100_000, "output_tokens": 10_000, "cached_input_tokens": 0}  # 2 USD at this price
+    with JudgeServer([rule(text=gis_reply(), usage=dear, delay_s=0.05)]) as server:
+        line = judge_command(tmp_path, tmp_path / "o", server.url, *PRICE, "--max-cost", 6)
+        done = run([*line, "--max-connections", "50"])
+        assert done.returncode == 1
+        assert len(server.requests) <= 4
+
+
 def test_a_budget_never_waits_for_nothing() -> None:
     """With nothing under way a call that does not fit ends the run."""
     budget = Budget(limit_usd=Decimal(1), spent_usd=Decimal("0.9"))

@@ -34,10 +34,11 @@ class AttemptRecord:
     price: Price | None
     saw: Callable[[Reply | JudgeError], object]
     _attempt: Attempt | None = field(default=None)
+    _reserved: Decimal = Decimal(0)
 
     async def started(self, attempt: int) -> None:
         """Before the request leaves. Raises JudgeRejected if the budget is used up."""
-        await self.budget.reserve(self.worst_usd)
+        self._reserved = await self.budget.reserve(self.worst_usd)
         self._attempt = await self.ledger.intend(self.key, self.request, attempt)
 
     async def finished(self, attempt: int, outcome: Reply | JudgeError) -> None:
@@ -53,7 +54,7 @@ class AttemptRecord:
                 outcome.cost_usd = price_at(outcome.usage, *self.price)
             await self.ledger.attempt_failed(self._attempt, outcome)
         self.saw(outcome)
-        await self.budget.settle(self.worst_usd, self._cost(outcome))
+        await self.budget.settle(self._reserved, self._cost(outcome))
 
     def _cost(self, outcome: Reply | JudgeError) -> Decimal:
         """What to count as spent: the known cost, else the worst case of whatever may have been billed."""

@@ -37,11 +37,13 @@ class Budget:
         spent_usd: Known costs, of earlier runs in these out-dirs too, and the worst case of calls that may
             have been billed without an answer.
         reserved_usd: Worst case of calls under way.
+        dearest_usd: What one call cost at the most so far.
     """
 
     limit_usd: Decimal | None = None
     spent_usd: Decimal = Decimal(0)
     reserved_usd: Decimal = Decimal(0)
+    dearest_usd: Decimal = Decimal(0)
     _settled: asyncio.Condition = field(default_factory=asyncio.Condition)
     _stopped: JudgeRejected | None = None
 
@@ -49,37 +51,44 @@ class Budget:
         """Let nobody set money aside any more; who waits for it ends with `error`, at the next settlement."""
         self._stopped = error
 
-    async def reserve(self, worst_usd: Decimal) -> None:
+    async def reserve(self, worst_usd: Decimal) -> Decimal:
         """Set the worst case of a call aside; waits while calls under way may still leave enough.
+
+        Returns:
+            What was set aside: the worst case, or the dearest call so far if that was more.
 
         Raises:
             JudgeRejected: It does not fit with nothing under way; `slug` is `budget`, and it stops the run.
         """
         if self.limit_usd is None:
-            return
+            return worst_usd
         async with self._settled:
             self._check()
-            while self.spent_usd + self.reserved_usd + worst_usd > self.limit_usd:
+            # A judge may cost more than it should: thinking tokens, a cap that a server ignores.
+            while self.spent_usd + self.reserved_usd + max(worst_usd, self.dearest_usd) > self.limit_usd:
                 if not self.reserved_usd:
                     raise JudgeRejected(
                         f"--max-cost {self.limit_usd}: ${self.spent_usd:.4f} are spent, and the next call "
-                        f"may cost ${worst_usd:.4f}; raise the limit to go on",
+                        f"may cost ${max(worst_usd, self.dearest_usd):.4f}; raise the limit to go on",
                         slug="budget",
                         stops_run=True,
                     )
                 await self._settled.wait()
                 self._check()
-            self.reserved_usd += worst_usd
+            reserved = max(worst_usd, self.dearest_usd)
+            self.reserved_usd += reserved
+            return reserved
 
     def _check(self) -> None:
         if self._stopped is not None:
             raise self._stopped
 
-    async def settle(self, worst_usd: Decimal, cost_usd: Decimal) -> None:
+    async def settle(self, reserved_usd: Decimal, cost_usd: Decimal) -> None:
         """Exchange a reservation for what the call cost."""
         if self.limit_usd is None:
             return
         async with self._settled:
-            self.reserved_usd -= worst_usd
+            self.reserved_usd -= reserved_usd
             self.spent_usd += cost_usd
+            self.dearest_usd = max(self.dearest_usd, cost_usd)
             self._settled.notify_all()

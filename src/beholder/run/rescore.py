@@ -45,7 +45,7 @@ from beholder.rows import (
     text_sha256,
 )
 from beholder.run.finish import machine_record, protocol_record
-from beholder.store import CallKey, Ledger, OutDir, read_json, read_rows
+from beholder.store import CallKey, Ledger, OutDir, joint_models, read_json, read_rows
 from beholder.store.outdir import write_json
 from beholder.summary import TaskFigures, figures_of, summarize, summarize_jointly
 
@@ -112,7 +112,7 @@ def rescore(
         StoreError: The question changed (`pinned`), or the out-dir is damaged.
     """
     _check_target(out_dir, to)
-    names = _models(out_dir)
+    names = joint_models(out_dir)
     sources = {name: _source(out_dir / name, protocol, prompt_file, pass_at) for name in (names or [""])}
     with _new_folder(to) as folder:
         done = {name: _rescore_model(source, folder / name) for name, source in sources.items()}
@@ -140,14 +140,6 @@ def _check_target(out_dir: Path, to: Path) -> None:
         )
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise ConfigError(f"--to {to}: there is something already; choose a new folder", concerns="--to")
-
-
-def _models(out_dir: Path) -> list[str]:
-    """The models of a joint out-dir; empty for an out-dir of one model."""
-    if (out_dir / "judge_results.jsonl").exists():
-        return []
-    models = (read_json(out_dir / "judge_summary.json") or {}).get("models")
-    return list(models) if isinstance(models, dict) else []
 
 
 @contextlib.contextmanager
