@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sqlite3
 import subprocess
@@ -15,8 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beholder.errors import JudgeUnavailable, StoreError
+from beholder.export import read_table
 from beholder.records import Reply, Usage
-from beholder.store import CallKey, OutDir, read_rows, task_folder
+from beholder.report.write import rebuild_reports
+from beholder.run.rescore import rescore
+from beholder.store import CallKey, OutDir, joint_models, read_rows, task_folder
 from beholder.store.names import RESERVED
 
 PINS = {"question_sha256": "q", "judge": {"model": "scripted/x"}}
@@ -348,3 +352,22 @@ def test_a_full_disk_is_one_plain_error(tmp_path: Path) -> None:
         out.write_json("run.json", {"a": 2})
     out.close()
     assert not list((tmp_path / "o").glob(".*.part"))
+
+
+@pytest.mark.parametrize("name", ["../other", "/etc", "..", "", "a/b", "a\\b", "archive"])
+def test_a_joint_summary_leads_to_no_other_folder(name: str, tmp_path: Path) -> None:
+    """Models are the names that a run gives folders; any other is damage, whoever reads the out-dir."""
+    (tmp_path / "judge_summary.json").write_text(json.dumps({"models": {"good": {}, name: {}}}))
+    for read in (joint_models, read_table, rebuild_reports, lambda path: rescore(path, tmp_path / "../new")):
+        with pytest.raises(StoreError, match="no name of a model") as caught:
+            read(tmp_path)
+        assert caught.value.slug == "damaged"
+
+
+def test_an_out_dir_of_one_model_names_none(tmp_path: Path) -> None:
+    """Neither one with rows, whatever its summary holds, nor an empty folder."""
+    assert joint_models(tmp_path) == []
+    (tmp_path / "judge_summary.json").write_text('{"models": {"b": {}, "a": {}}}')
+    assert joint_models(tmp_path) == ["b", "a"]
+    (tmp_path / "judge_results.jsonl").touch()
+    assert joint_models(tmp_path) == []

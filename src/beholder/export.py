@@ -22,7 +22,7 @@ from typing import IO, Any, Literal
 
 from beholder.errors import ConfigError, MissingTool, StoreError
 from beholder.rows import rationale_of
-from beholder.store import read_json, read_rows
+from beholder.store import joint_models, read_json, read_rows
 from beholder.tables import SHEET_ROWS, csv_cell, sheet_cell
 
 Kind = Literal["text", "number", "whole", "truth"]
@@ -158,13 +158,9 @@ def model_folders(out_dir: Path) -> list[Path]:
     """The out-dirs that hold rows: this one, or those of its models.
 
     Raises:
-        StoreError: Neither has results.
+        StoreError: `damaged`: the joint summary names what is no model's folder.
     """
-    if not (out_dir / "judge_results.jsonl").is_file():
-        models = (read_json(out_dir / "judge_summary.json") or {}).get("models")
-        if isinstance(models, dict) and models:
-            return [out_dir / name for name in models]
-    return [out_dir]
+    return [out_dir / name for name in joint_models(out_dir)] or [out_dir]
 
 
 def _names(folders: Sequence[Path]) -> _Names:

@@ -11,6 +11,7 @@ from beholder.report.html import render_html
 from beholder.report.load import load_run, read_optional
 from beholder.report.markdown import render_markdown
 from beholder.report.view import ReportView, build_view
+from beholder.store import joint_models
 
 HTML_NAME = "report.html"
 MARKDOWN_NAME = "REPORT_EVALUATION.md"
@@ -59,8 +60,8 @@ def rebuild_reports(out_dir: Path) -> list[Path]:
     Raises:
         StoreError: Rows or summary are missing or damaged.
     """
-    models = read_optional(out_dir / "judge_summary.json").get("models")
-    if models is None:
+    models = joint_models(out_dir)
+    if not models:
         return write_reports(out_dir)
     own = [path for name in models for path in write_reports(out_dir / name)]
     return [*own, *write_joint_reports(out_dir, {name: out_dir / name for name in models})]

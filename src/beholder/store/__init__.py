@@ -3,7 +3,7 @@
 from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall, answered_calls
 from beholder.store.lock import FolderLock
 from beholder.store.names import task_folder
-from beholder.store.outdir import OutDir, read_json, read_rows
+from beholder.store.outdir import OutDir, joint_models, read_json, read_rows
 
 __all__ = [
     "Attempt",
@@ -13,6 +13,7 @@ __all__ = [
     "OutDir",
     "StoredCall",
     "answered_calls",
+    "joint_models",
     "read_json",
     "read_rows",
     "task_folder",

@@ -46,39 +46,12 @@ class OutDir:
         try:
             if force:
                 _archive(path)
-            self._check_pins(pins)
+            if check_pins(path, pins):
+                write_json(path / "manifest.json", {"pins": pins})
             self.ledger = Ledger(path / "ledger.sqlite")
         except BaseException:
             self._lock.release()
             raise
-
-    def _check_pins(self, pins: Mapping[str, Any]) -> None:
-        manifest = self.path / "manifest.json"
-        there = read_json(manifest)
-        if there is None:
-            # Without its pins nobody can tell what the replies in the ledger answer.
-            if manifest.exists() or answered_calls(self.path / "ledger.sqlite"):
-                raise StoreError(
-                    f"{manifest}: missing or damaged, and the out-dir holds replies; restore it, or use "
-                    "--force to archive what is there and begin anew",
-                    slug="damaged",
-                    concerns=str(manifest),
-                )
-            write_json(manifest, {"pins": pins})
-            return
-        differing = [name for name, value in pins.items() if there.get("pins", {}).get(name) != value]
-        if not differing:
-            return
-        listed = "".join(
-            f"\n  - {name}: there {there.get('pins', {}).get(name)!r}, now {pins[name]!r}"
-            for name in differing
-        )
-        raise StoreError(
-            f"{self.path}: its replies answer another question or come from another judge:{listed}\n"
-            "Use another --out-dir, or --force to archive what is there and begin anew",
-            slug="pinned",
-            concerns=str(self.path),
-        )
 
     def folder(self, task_id: str, judge_name: str) -> Path:
         """Where a task's evidence, prompt and replies lie."""
@@ -132,6 +105,38 @@ class OutDir:
         self._lock.release()
 
 
+def check_pins(path: Path, pins: Mapping[str, Any]) -> bool:
+    """Whether an out-dir has no pins yet.
+
+    Raises:
+        StoreError: It has others, or lost them while it holds replies.
+    """
+    manifest = path / "manifest.json"
+    there = read_json(manifest)
+    if there is None:
+        # Without its pins nobody can tell what the replies in the ledger answer.
+        if manifest.exists() or answered_calls(path / "ledger.sqlite"):
+            raise StoreError(
+                f"{manifest}: missing or damaged, and the out-dir holds replies; restore it, or use "
+                "--force to archive what is there and begin anew",
+                slug="damaged",
+                concerns=str(manifest),
+            )
+        return True
+    differing = [name for name, value in pins.items() if there.get("pins", {}).get(name) != value]
+    if not differing:
+        return False
+    listed = "".join(
+        f"\n  - {name}: there {there.get('pins', {}).get(name)!r}, now {pins[name]!r}" for name in differing
+    )
+    raise StoreError(
+        f"{path}: its replies answer another question or come from another judge:{listed}\n"
+        "Use another --out-dir, or --force to archive what is there and begin anew",
+        slug="pinned",
+        concerns=str(path),
+    )
+
+
 def read_json(path: Path) -> dict[str, Any] | None:
     """A JSON object from a file, or None if there is no file or it was cut short."""
     try:
@@ -139,6 +144,28 @@ def read_json(path: Path) -> dict[str, Any] | None:
     except (FileNotFoundError, NotADirectoryError, ValueError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def joint_models(out_dir: Path) -> list[str]:
+    """The models of a joint out-dir, whose out-dirs lie in folders of their names; empty for one model's.
+
+    Raises:
+        StoreError: `damaged`: a name is none that a run gives a folder, and could lead out of the out-dir.
+    """
+    if (out_dir / "judge_results.jsonl").exists():
+        return []
+    path = out_dir / "judge_summary.json"
+    models = (read_json(path) or {}).get("models")
+    if not isinstance(models, dict):
+        return []
+    for name in models:
+        if not name or task_folder(name) != name:
+            raise StoreError(
+                f"{path}: {name!r} is no name of a model's folder; restore the file, or run judge-run again",
+                slug="damaged",
+                concerns=str(path),
+            )
+    return list(models)
 
 
 def read_rows(out_dir: Path) -> Iterator[dict[str, Any]]:
