@@ -14,7 +14,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from beholder.errors import BrokenArtifact
+from beholder.evidence.files import read_below
 from beholder.protocols import load_protocol
+from beholder.records import MAX_ARTIFACT_BYTES, Task
+from beholder.tasks import RunDirectory
 from beholder.validation import Validation, validate_run
 from tests.fakes.runs import command, picture, run
 
@@ -329,3 +333,58 @@ def test_korean_headings_and_names_with_escapes(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "\x1b" not in done.stdout
     assert "1 unexpected" in done.stdout
+
+
+@pytest.mark.parametrize("assets", ["q", "q_files", "shared"])
+def test_a_pages_assets_are_no_submission(tmp_path: Path, assets: str) -> None:
+    """As a run takes them: beside a page, a folder without artifacts/ and response.txt is the page's."""
+    file = tasks_file(tmp_path, "q")
+    write(tmp_path / "run" / "q.html", f"<img src='{assets}/a.png'>")
+    picture(tmp_path / "run" / assets / "a.png")
+    validation = validate_run(file, tmp_path / "run", protocol=GIS)
+    assert (validation.problems, validation.submissions) == ((), 1)
+    write(tmp_path / "run" / assets / "response.txt", "done")
+    taken = {("q", "doubled", "q/"), ("q", "missing", "q/artifacts"), ("q", "unexpected", "q/a.png")}
+    stray = {(None, "unexpected", f"{assets}/")}
+    assert found(validate_run(file, tmp_path / "run", protocol=GIS)) == (taken if assets == "q" else stray)
+
+
+def test_a_folder_beside_pictures_is_nobodys(tmp_path: Path) -> None:
+    """Pictures need no assets, so that a folder of another name is left over."""
+    picture(tmp_path / "run" / "q.png")
+    picture(tmp_path / "run" / "old" / "q.png")
+    validation = validate_run(tasks_file(tmp_path, "q"), tmp_path / "run", protocol=GIS)
+    assert found(validation) == {(None, "unexpected", "old/")}
+
+
+def test_a_link_that_leads_to_itself_is_one_problem(tmp_path: Path) -> None:
+    """In the run directory, as a task's file, in its folder; and as the run directory itself."""
+    file = tasks_file(tmp_path, "a", "b", "c")
+    run_dir = tmp_path / "run"
+    picture(run_dir / "a.png")
+    folder_submission(run_dir / "c")
+    for name in ("stray", "b.png", "c/task.json", "c/more"):
+        (run_dir / name).symlink_to(run_dir / name)
+    assert found(validate_run(file, run_dir, protocol=GIS)) == {
+        ("b", "unsafe_path", "b.png"),
+        ("c", "unsafe_path", "c/task.json"),
+        ("c", "unexpected", "c/more"),
+        (None, "unexpected", "stray"),
+    }
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert validate_run(file, tmp_path / "loop").counts == {"unreadable": 1}
+
+
+def test_a_file_that_a_run_finds_too_large_is_told(tmp_path: Path) -> None:
+    """By the same limit that its evidence is read with."""
+    file = write(tmp_path / "run" / "a.xyz", "any")
+    for size, kinds in ((MAX_ARTIFACT_BYTES, {}), (MAX_ARTIFACT_BYTES + 1, {"too_large": 1})):
+        os.truncate(file, size)
+        (artifact,) = (
+            RunDirectory(tmp_path / "run", "m").open(Task(id="a", fields={}, labels={}, row=1)).artifacts
+        )
+        assert (artifact.problem is None) == (not kinds)
+        assert validate_run(tasks_file(tmp_path, "a"), tmp_path / "run").counts == kinds
+    with pytest.raises(BrokenArtifact) as caught:
+        read_below(tmp_path / "run", "a.xyz")
+    assert caught.value.slug == "too_large"

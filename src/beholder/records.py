@@ -22,6 +22,9 @@ OutcomeKind = Literal["scored", "unscored", "absent"]
 Value = bool | int | Decimal
 """A criterion's value as judged: a bool stays a bool, an int an int."""
 
+MAX_ARTIFACT_BYTES = 256 * 2**20
+"""One file of a submission; more is no page or picture a person would open."""
+
 
 # --- what is asked ------------------------------------------------------------------------------
 

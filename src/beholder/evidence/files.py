@@ -10,11 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from beholder.errors import BrokenArtifact, RendererFailed, RenderError
-from beholder.records import Artifact, Submission
-
-MAX_FILE_BYTES = 256 * 1024 * 1024
-"""One file; more is no page or picture a person would open."""
-
+from beholder.records import MAX_ARTIFACT_BYTES, Artifact, Submission
 
 _OURS = frozenset(
     (
@@ -35,7 +31,7 @@ Belongs = Callable[[tuple[str, ...]], bool]
 
 
 def read_below(
-    root: Path, name: str, *, limit: int = MAX_FILE_BYTES, belongs: Belongs | None = None
+    root: Path, name: str, *, limit: int = MAX_ARTIFACT_BYTES, belongs: Belongs | None = None
 ) -> bytes:
     """The bytes of `root/name`, reached from `root` one folder at a time.
 

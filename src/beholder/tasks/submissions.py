@@ -15,15 +15,32 @@ import os
 import stat
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
 from beholder.errors import TaskError
-from beholder.records import Artifact, Submission, Task
+from beholder.records import MAX_ARTIFACT_BYTES, Artifact, Submission, Task
 
-MAX_ARTIFACT_BYTES = 512 * 2**20
 MAX_ARTIFACTS = 5000
 MAX_RESPONSE_BYTES = 8 * 2**20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Match:
+    """What in a run directory is named after a task.
+
+    Attributes:
+        folder: The folder that is the submission; None where it is files, or there is none.
+        files: The files that are, by name; empty where a folder is.
+        others: Files and folders of that name that are left out.
+        assets: Folders with what the files need: they are no submissions of their own.
+    """
+
+    folder: Path | None
+    files: tuple[Path, ...]
+    others: tuple[Path, ...]
+    assets: tuple[Path, ...]
 
 
 class RunDirectory:
@@ -38,34 +55,60 @@ class RunDirectory:
     """
 
     def __init__(self, path: str | Path, model: str) -> None:
-        self.path = Path(path).resolve()
         self.model = model
         self._folders: dict[str, Path] = {}
         self._files: dict[str, list[Path]] = {}
         try:
+            self.path = Path(path).resolve()
             entries = sorted(os.scandir(self.path), key=lambda entry: entry.name)
-        except OSError as error:
-            reason = error.strerror or "cannot be read"
+        except (OSError, RuntimeError) as error:  # the latter for a loop of links
+            reason = getattr(error, "strerror", None) or "cannot be read, a loop of links perhaps"
             raise TaskError(f"run directory {path}: {reason}", concerns=str(path)) from None
         for entry in entries:
             name = unicodedata.normalize("NFC", entry.name)
-            if _is_folder(entry):
+            if is_folder(entry):
                 self._folders[name] = Path(entry.path)
             else:
                 stem, dot, _ = name.rpartition(".")
                 self._files.setdefault(stem if dot else name, []).append(Path(entry.path))
 
+    def match(self, task_id: str) -> Match:
+        """What is named after a task. Beside a file of that name, a folder may hold the file's assets."""
+        folder: Path | None = None
+        files: tuple[Path, ...] = ()
+        others: list[Path] = []
+        assets: list[Path] = []
+        encoded = quote(task_id, safe="", errors="surrogatepass")
+        for name in dict.fromkeys((unicodedata.normalize("NFC", task_id), encoded)):
+            here, beside = self._folders.get(name), self._files.get(name, [])
+            if here is not None and beside and not is_submission(here):
+                assets.append(here)
+                here = None
+            if folder is None and not files:
+                folder, files = here, () if here else tuple(beside)
+                others += beside if here else []
+            else:
+                others += [here, *beside] if here else beside
+        return Match(folder=folder, files=files, others=tuple(others), assets=tuple(assets))
+
+    def entries(self) -> Iterator[tuple[str, Path, bool]]:
+        """Everything there: the name that a task is looked up by, the path, whether it is a folder."""
+        for name, folder in self._folders.items():
+            yield name, folder, True
+        for name, files in self._files.items():
+            for file in files:
+                yield name, file, False
+
     def open(self, task: Task) -> Submission:
         """The submission for a task; without artifacts and response if there is none."""
-        for name in (unicodedata.normalize("NFC", task.id), quote(task.id, safe="")):
-            # Beside a file of the task's name, a folder without artifacts/ and response.txt holds its assets.
-            if name in self._folders and (name not in self._files or _is_submission(self._folders[name])):
-                return self._open_folder(task, self._folders[name])
-            if name in self._files:
-                artifacts = tuple(_artifact(path, path.name, self.path) for path in self._files[name])
-                return Submission(
-                    task_id=task.id, model=self.model, root=self.path, artifacts=artifacts, flat=True
-                )
+        match = self.match(task.id)
+        if match.folder is not None:
+            return self._open_folder(task, match.folder)
+        if match.files:
+            artifacts = tuple(_artifact(path, path.name, self.path) for path in match.files)
+            return Submission(
+                task_id=task.id, model=self.model, root=self.path, artifacts=artifacts, flat=True
+            )
         return Submission(task_id=task.id, model=self.model, root=None)
 
     def _open_folder(self, task: Task, folder: Path) -> Submission:
@@ -90,7 +133,7 @@ class RunDirectory:
 
     def _read_folder(self, task: Task, folder: Path) -> Submission:
         root = folder / "artifacts"
-        if not _inside(folder, self.path) or (root.is_symlink() and not _inside(root, folder)):
+        if not inside(folder, self.path) or (root.is_symlink() and not inside(root, folder)):
             detail = "the folder is a link that leads out of the run directory"
             return self._folder_problem(task, root, "unsafe_path", detail)
         artifacts = []
@@ -108,14 +151,16 @@ class RunDirectory:
         )
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
+def is_folder(entry: os.DirEntry[str]) -> bool:
+    """Whether an entry is a folder or a link to one; a link that leads to itself is none."""
     try:
         return entry.is_dir(follow_symlinks=True)
-    except OSError:  # a link that leads to itself
+    except OSError:
         return False
 
 
-def _is_submission(folder: Path) -> bool:
+def is_submission(folder: Path) -> bool:
+    """Whether a folder is a task's; one without artifacts/ and response.txt may hold a page's assets."""
     return os.path.lexists(folder / "artifacts") or os.path.lexists(folder / "response.txt")
 
 
@@ -142,7 +187,7 @@ def _artifact(path: Path, name: str, root: Path) -> Artifact:
         )
 
     try:
-        if path.is_symlink() and not _inside(path, root):
+        if path.is_symlink() and not inside(path, root):
             return unusable("unsafe_path", "a link that leads out of the submission's folder")
         resolved = path.resolve(strict=True) if path.is_symlink() else path
         # O_NONBLOCK: opening a FIFO without a writer would wait for ever.
@@ -165,13 +210,13 @@ def _artifact(path: Path, name: str, root: Path) -> Artifact:
 
 def _response(path: Path, folder: Path) -> str | None:
     """The response text; bytes that are no UTF-8 are shown as replacement characters."""
-    if not path.is_file() or not _inside(path, folder):
+    if not path.is_file() or not inside(path, folder):
         return None
     with path.open("rb") as file:
         return file.read(MAX_RESPONSE_BYTES).decode("utf-8-sig", "replace")
 
 
-def _inside(path: Path, root: Path) -> bool:
+def inside(path: Path, root: Path) -> bool:
     """Whether a path, its links followed, lies below a folder."""
     try:
         return path.resolve().is_relative_to(root.resolve())

@@ -10,6 +10,7 @@ from typing import Any
 
 from beholder.records import Protocol, Submission, Task
 from beholder.tasks.files import identity, text
+from beholder.tasks.submissions import inside, is_folder
 from beholder.validation.names import is_system_file
 from beholder.validation.records import Problem, problem_of
 
@@ -27,7 +28,7 @@ def folder_problems(
     """What is wrong in a task's folder beside its artifacts."""
     root = submission.root.parent if submission.root else Path()
     try:
-        entries = {entry.name: entry.is_dir() for entry in os.scandir(root)}
+        entries = {entry.name: is_folder(entry) for entry in os.scandir(root)}
     except OSError as error:
         yield problem_of(task, "unreadable", folder, f"{error.strerror}; make it readable")
         return
@@ -71,7 +72,7 @@ def _response_problems(
 
 def _audit_problems(task: Task, file: Path, path: str, columns: Mapping[str, str]) -> Iterator[Problem]:
     """Files for audit: none of them is shown to a judge."""
-    if file.is_symlink() and not file.resolve().is_relative_to(file.parent.resolve()):
+    if file.is_symlink() and not inside(file, file.parent):
         yield problem_of(
             task, "unsafe_path", path, "a link that leads out of the task's folder; it is not read"
         )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
+from beholder.tasks.submissions import Match, RunDirectory, is_submission
+from beholder.validation.page_hosts import KINDS
 from beholder.validation.records import Problem
 
 _SYSTEM_FILES = {"thumbs.db", "desktop.ini", "__macosx"}
@@ -24,55 +23,47 @@ class Names:
     """What lies in a run directory, and what of it a task has claimed.
 
     Attributes:
-        folders, files: By the name that a task is looked up by: of a file its stem.
-        near: Entries by their name without regard to case, leading zeros and a decimal point.
+        pages: Whether a task's file that may need assets was claimed.
     """
 
-    folders: dict[str, str] = field(default_factory=dict)
-    files: dict[str, list[str]] = field(default_factory=dict)
-    claimed: set[str] = field(default_factory=set)
-    near: dict[str, list[str]] = field(default_factory=dict)
+    directory: RunDirectory
+    claimed: set[Path] = field(default_factory=set)
+    pages: bool = False
+    _near: dict[str, list[Path]] = field(default_factory=dict)
+    _folders: set[Path] = field(default_factory=set)
 
-    @classmethod
-    def of(cls, run_dir: Path) -> Names:
-        """What lies in a folder."""
-        names = cls()
-        for entry in sorted(os.scandir(run_dir), key=lambda entry: entry.name):
-            name = unicodedata.normalize("NFC", entry.name)
-            if is_system_file(name):
-                continue
-            if entry.is_dir():
-                names.folders[name] = entry.name
-                names.near.setdefault(_loose(name), []).append(f"{entry.name}/")
-            else:
-                stem, dot, _ = name.rpartition(".")
-                names.files.setdefault(stem if dot else name, []).append(entry.name)
-                names.near.setdefault(_loose(stem if dot else name), []).append(entry.name)
-        return names
+    def __post_init__(self) -> None:
+        for name, path, is_folder in self.directory.entries():
+            if is_folder:
+                self._folders.add(path)
+            if not is_system_file(path.name):
+                self._near.setdefault(_loose(name), []).append(path)
 
-    def claim(self, task_id: str) -> list[str]:
-        """Every entry that could be this task's, the one that is taken first."""
-        found: list[str] = []
-        for name in dict.fromkeys((unicodedata.normalize("NFC", task_id), quote(task_id, safe=""))):
-            found += [self.folders[name] + "/"] if name in self.folders else []
-            found += self.files.get(name, [])
-        self.claimed.update(entry.rstrip("/") for entry in found)
-        return found
+    def claim(self, task_id: str) -> Match:
+        """Every entry that could be this task's, as a run matches them."""
+        match = self.directory.match(task_id)
+        taken = [match.folder] if match.folder else match.files
+        self.claimed.update((*taken, *match.others, *match.assets))
+        self.pages |= any(KINDS.get(path.suffix.lower()) == "html" for path in match.files)
+        return match
+
+    def shown(self, path: Path) -> str:
+        """An entry's name, a folder's with a slash."""
+        return f"{path.name}/" if path in self._folders else path.name
 
     def like(self, task_id: str) -> str | None:
         """An entry that differs from the task's name only in case, zeros or a decimal point."""
-        found = self.near.get(_loose(task_id), ())
-        return next((entry for entry in found if entry.rstrip("/") not in self.claimed), None)
+        found = self._near.get(_loose(task_id), ())
+        return next((self.shown(path) for path in found if path not in self.claimed), None)
 
     def unclaimed(self) -> Iterator[Problem]:
-        """What no task asked for."""
-        entries = [*(f"{entry}/" for entry in self.folders.values())]
-        entries += [entry for files in self.files.values() for entry in files]
-        for entry in sorted(entries):
-            if entry.rstrip("/") not in self.claimed:
-                yield Problem(
-                    kind="unexpected", task_id=None, path=entry, detail="no task asks for it; it is left out"
-                )
+        """What no task asked for. Beside pages, a folder that is no submission holds what they need."""
+        left = (path for _, path, _ in self.directory.entries() if path not in self.claimed)
+        for path in sorted(left, key=self.shown):
+            assets = self.pages and path in self._folders and not is_submission(path)
+            if not assets and not is_system_file(path.name):
+                detail = "no task asks for it; it is left out"
+                yield Problem(kind="unexpected", task_id=None, path=self.shown(path), detail=detail)
 
 
 def _loose(name: str) -> str:

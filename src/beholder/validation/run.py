@@ -45,11 +45,11 @@ def validate_run(
         for problem in found.problems
     ]
     try:
-        directory = RunDirectory(run_dir, model or run_dir.resolve().name)
+        directory = RunDirectory(run_dir, model or run_dir.absolute().name)
     except TaskError as error:
         problems.append(Problem(kind="unreadable", task_id=None, path=str(run_dir), detail=str(error)))
         return Validation(tasks=len(found.tasks), submissions=0, problems=tuple(problems))
-    names = Names.of(directory.path)
+    names = Names(directory)
     hosts: dict[str, tuple[str, list[str]]] = {}
     handed_in = 0
     for task in found.tasks:
@@ -79,18 +79,20 @@ def _task_problems(
     protocol: Protocol | None,
     columns: Mapping[str, str],
 ) -> Iterator[Problem]:
-    entries = names.claim(task.id)
-    folder = next((entry for entry in entries if entry.endswith("/")), None)
-    if not entries:
+    match = names.claim(task.id)
+    if match.folder is None and not match.files:
         like = names.like(task.id)
         hint = f"; is {like} meant? Names must be equal" if like else ""
         yield problem_of(
             task, "missing", "", f"nothing was handed in: no {task.id}/ and no {task.id}.*{hint}"
         )
         return
+    folder = names.shown(match.folder) if match.folder else None
+    entries = [folder] if folder else [path.name for path in match.files]
+    entries += map(names.shown, match.others)
     if len(entries) > 1:
         yield problem_of(task, "doubled", entries[0], _doubled(entries, submission, protocol))
-    if folder is not None and entries[0] == folder and submission.root is not None:
+    if folder is not None and submission.root is not None:
         yield from folder_problems(task, submission, folder, protocol, columns)
     yield from artifact_problems(task, submission, folder, protocol)
 
