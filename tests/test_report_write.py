@@ -63,3 +63,15 @@ def test_a_folder_that_is_no_out_dir_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError):
         write_reports(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_unlike_runs_are_not_ranked_together(tmp_path: Path) -> None:
+    """Another question or formula: refused with what differs."""
+    from beholder.report import rebuild_together
+
+    for name, question in (("one", "q1"), ("two", "q2")):
+        (tmp_path / name).mkdir()
+        summary = {"protocol": "p/1", "question_sha256": question, "formula_sha256": "f"}
+        (tmp_path / name / "judge_summary.json").write_text(json.dumps(summary))
+    with pytest.raises(StoreError, match="question_sha256"):
+        rebuild_together([tmp_path / "one", tmp_path / "two"])

@@ -12,7 +12,7 @@ import pytest
 from beholder.errors import JudgeRejected
 from beholder.run.budget import Budget
 from tests.fakes.judge_server import JudgeServer, rule
-from tests.fakes.runs import gis_reply, gis_run, judge_command, rows_of, run, summary_of
+from tests.fakes.runs import gis_reply, gis_run, judge_command, picture, rows_of, run, summary_of
 
 USAGE = {"input_tokens": 1000, "output_tokens": 100, "cached_input_tokens": 0}
 GOOD = rule(text=gis_reply(), usage=USAGE)
@@ -142,3 +142,39 @@ def test_a_budget_never_waits_for_nothing() -> None:
     with pytest.raises(JudgeRejected, match="max-cost") as caught:
         asyncio.run(budget.reserve(Decimal("0.2")))
     assert (caught.value.slug, caught.value.stops_run) == ("budget", True)
+
+
+@pytest.mark.parametrize("change", ["artifact", "text", "nothing", "retry"])
+def test_a_dry_run_counts_what_the_real_run_then_asks(tmp_path: Path, change: str) -> None:
+    """By the calls' identity, not by their place; and the out-dir stays as it is, file by file."""
+    gis_run(tmp_path, ["a", "b"])
+    out = tmp_path / "o"
+    with JudgeServer([rule(contains="Map b.", times=2, text="no idea"), GOOD]) as server:
+        line = judge_command(tmp_path, out, server.url)
+        run(line)
+        if change == "artifact":
+            picture(tmp_path / "run/a.png", "teal")
+        elif change == "text":
+            gis_run(tmp_path, ["a", "b"], prompt="Another map.")
+        elif change == "retry":
+            line = [*line, "--retry-unscored"]
+        before = sorted(path.name for path in out.iterdir())
+        promised = json.loads(run([*line, "--dry-run", "--json"]).stdout)["calls"]
+        assert sorted(path.name for path in out.iterdir()) == before
+        asked = len(server.requests)
+        run(line)
+        assert (
+            len(server.requests) - asked
+            == promised
+            == {"artifact": 3, "text": 6, "nothing": 0, "retry": 2}[change]
+        )
+
+
+def test_a_dry_run_refuses_what_the_real_run_refuses(tmp_path: Path) -> None:
+    """Another setting of the judge: exit 2 with what differs."""
+    gis_run(tmp_path, ["a"])
+    with JudgeServer([GOOD]) as server:
+        run(judge_command(tmp_path, tmp_path / "o", server.url))
+        done = run(judge_command(tmp_path, tmp_path / "o", server.url, "--max-tokens", 99, "--dry-run"))
+    assert done.returncode == 2
+    assert "max_tokens" in done.stderr

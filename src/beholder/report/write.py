@@ -12,6 +12,7 @@ from beholder.report.load import load_run, read_optional
 from beholder.report.markdown import render_markdown
 from beholder.report.view import ReportView, build_view
 from beholder.store import joint_models
+from beholder.store.outdir import write_bytes
 
 HTML_NAME = "report.html"
 MARKDOWN_NAME = "REPORT_EVALUATION.md"
@@ -44,14 +45,34 @@ def rebuild_together(out_dirs: Sequence[Path]) -> list[Path]:
     """The reports of several out-dirs, and a joint one in the folder that all of them lie in.
 
     Raises:
-        StoreError: Rows or summary are missing or damaged; two out-dirs have the same name.
+        StoreError: Rows or summary are missing or damaged; the out-dirs have equal names, or their numbers
+            cannot stand side by side; a report that is not ours lies where the joint one goes.
     """
     names = [path.resolve().name for path in out_dirs]
     if len(set(names)) < len(names):
         raise StoreError("two out-dirs have the same name; a joint report needs different ones", slug="names")
-    written = [path for out_dir in out_dirs for path in rebuild_reports(out_dir)]
+    _check_alike(out_dirs)
     above = Path(os.path.commonpath([path.resolve().parent for path in out_dirs]))
+    there = above / HTML_NAME
+    if there.exists() and b"beholder" not in there.read_bytes()[:4096]:
+        raise StoreError(
+            f"{there}: is no report of ours; move it, for the joint report goes there", slug="names"
+        )
+    written = [path for out_dir in out_dirs for path in rebuild_reports(out_dir)]
     return [*written, *write_joint_reports(above, dict(zip(names, out_dirs, strict=True)))]
+
+
+def _check_alike(out_dirs: Sequence[Path]) -> None:
+    """Numbers are ranked together only if the same question was asked and the same formula applied."""
+    summaries = [read_optional(path / "judge_summary.json") for path in out_dirs]
+    for member in ("protocol", "question_sha256", "formula_sha256"):
+        found = {str(summary.get(member)) for summary in summaries}
+        if len(found) > 1:
+            raise StoreError(
+                f"these out-dirs differ in {member} ({', '.join(sorted(found))}), so their numbers cannot stand "
+                "side by side; report them one by one",
+                slug="names",
+            )
 
 
 def rebuild_reports(out_dir: Path) -> list[Path]:
@@ -69,12 +90,7 @@ def rebuild_reports(out_dir: Path) -> list[Path]:
 
 def _write(view: ReportView, out_dir: Path) -> list[Path]:
     texts = {HTML_NAME: render_html(view), MARKDOWN_NAME: render_markdown(view)}
-    return [_replace(out_dir / name, text) for name, text in texts.items()]
-
-
-def _replace(path: Path, text: str) -> Path:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    # Half a surrogate pair, which a JSON file may hold, becomes a visible `\ud800` instead of an error.
-    part.write_bytes(text.encode("utf-8", errors="backslashreplace"))
-    part.replace(path)
-    return path
+    for name, text in texts.items():
+        # Half a surrogate pair, which a JSON file may hold, becomes a visible `\ud800` instead of an error.
+        write_bytes(out_dir / name, text.encode("utf-8", errors="backslashreplace"))
+    return [out_dir / name for name in texts]

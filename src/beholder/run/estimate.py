@@ -8,12 +8,13 @@ from pathlib import Path
 
 from beholder.evidence import from_manifest, select_artifacts
 from beholder.judges import render_prompt, rough_tokens
-from beholder.records import Evidence, Picture, Task, Usage
+from beholder.records import Evidence, Picture, Submission, Usage
+from beholder.rows import read_reply
 from beholder.run.plan import Plan, plan_run
 from beholder.run.spec import RunSpec
-from beholder.store import answered_calls, read_json, task_folder
+from beholder.run.task import call_keys, submission_sha256
+from beholder.store import CallKey, Ledger, check_pins, ledger_copy, read_json, task_folder
 from beholder.store.outdir import EVIDENCE_FILE
-from beholder.tasks import RunDirectory
 
 PAGE_PX = (1280, 2400)
 """A page that was not drawn yet is taken to be three screens long."""
@@ -58,21 +59,24 @@ def estimate_run(spec: RunSpec) -> Estimate:
     to_judge = calls = reused = images = tokens = 0
     for submissions in plan.models:
         out = spec.out_dir if len(plan.models) == 1 else spec.out_dir / submissions.model
-        answered = set() if spec.force else answered_calls(out / "ledger.sqlite")
-        for task in plan.tasks:
-            pictures = _pictures(plan, submissions, task, out)
-            if not pictures:
-                continue
-            to_judge += 1
-            known = sum((task.id, n) in answered for n in range(1, plan.protocol.repeats.n + 1))
-            due = plan.protocol.repeats.n - known
-            reused += known
-            calls += due
-            images += due * len(pictures)
-            prompt = plan.protocol.prompt
-            evidence = Evidence(status="ok", route="visual", pictures=pictures)
-            text = render_prompt(prompt.template, prompt.placeholders, task.fields, evidence)
-            tokens += due * rough_tokens(plan.judge, text, pictures)
+        if not spec.force:
+            check_pins(out, plan.out_dir_pins(submissions.model))
+        with ledger_copy(out) as ledger:
+            for task in plan.tasks:
+                submission = submissions.open(task)
+                evidence, made_under = _evidence(plan, submission, out)
+                if not evidence.pictures:
+                    continue
+                to_judge += 1
+                template = plan.protocol.prompt
+                prompt = render_prompt(template.template, template.placeholders, task.fields, evidence)
+                keys = call_keys(plan, submission, evidence, made_under, prompt)
+                known = None if spec.force else ledger
+                due = sum(_is_due(plan, known, key) for key in keys)
+                reused += len(keys) - due
+                calls += due
+                images += due * len(evidence.pictures)
+                tokens += due * rough_tokens(plan.judge, prompt, evidence.pictures)
     replies = calls * min(REPLY_TOKENS, plan.judge.max_tokens)
     return Estimate(
         judge=plan.judge.model,
@@ -88,12 +92,26 @@ def estimate_run(spec: RunSpec) -> Estimate:
     )
 
 
-def _pictures(plan: Plan, submissions: RunDirectory, task: Task, out: Path) -> tuple[Picture, ...]:
-    """The pictures of a task: those stored by an earlier run, else a guess by its files."""
-    stored = read_json(out / task_folder(task.id) / plan.judge_folder / EVIDENCE_FILE)
-    if stored is not None:
-        return from_manifest(stored["evidence"]).pictures
-    submission = submissions.open(task)
+def _is_due(plan: Plan, ledger: Ledger | None, key: CallKey) -> bool:
+    """Whether a call would be made."""
+    stored = ledger.find(key) if ledger is not None else None
+    if stored is None or stored.state == "open":
+        return True
+    if not plan.spec.retry_unscored:
+        return False
+    return stored.reply is None or read_reply(stored.reply, key.repeat, plan.protocol).score is None
+
+
+def _evidence(plan: Plan, submission: Submission, out: Path) -> tuple[Evidence, str]:
+    """(evidence, policy hash): stored of these very files by an earlier run, else guessed by their names."""
+    stored = read_json(out / task_folder(submission.task_id) / plan.judge_folder / EVIDENCE_FILE)
+    if stored is not None and stored.get("submission_sha256") == submission_sha256(submission):
+        return from_manifest(stored["evidence"]), str(stored["evidence_sha256"])
+    guessed = Evidence(status="ok", route="visual", pictures=_guessed_pictures(plan, submission))
+    return guessed, plan.evidence_sha256
+
+
+def _guessed_pictures(plan: Plan, submission: Submission) -> tuple[Picture, ...]:
     chosen = select_artifacts(submission, plan.protocol.routing).chosen
     width, height = PAGE_PX
     shrunk = plan.limits.shrink_edge_px

@@ -88,19 +88,7 @@ class TaskJudge:
         await asyncio.to_thread(self.out.write_text, task.id, self.plan.judge_folder, "prompt.txt", prompt)
         prompt_sha256 = text_sha256(prompt)
         question = _Question(self.judge, prompt, evidence.pictures, self._folder(task))
-        keys = [
-            CallKey(
-                model=submission.model,
-                task_id=task.id,
-                artifacts=artifact_digests(evidence.artifacts),
-                question_sha256=self.plan.pins.question_sha256,
-                evidence_sha256=evidence_sha256,
-                prompt_sha256=prompt_sha256,
-                judge=self.plan.judge_identity,
-                repeat=repeat,
-            )
-            for repeat in range(1, self.plan.protocol.repeats.n + 1)
-        ]
+        keys = call_keys(self.plan, submission, evidence, evidence_sha256, prompt)
         repeats = await _gather([self._repeat(key, question) for key in keys])
         told = {f"reply-{repeat.repeat}.txt" for repeat in repeats if repeat.reply is not None}
         await asyncio.to_thread(self.out.drop_stale, task.id, self.plan.judge_folder, told)
@@ -116,7 +104,7 @@ class TaskJudge:
 
     async def _evidence(self, submission: Submission) -> tuple[Evidence, str]:
         """(evidence, the policy hash it was made under): stored evidence if it is of these very files."""
-        digest = _submission_sha256(submission)
+        digest = submission_sha256(submission)
         stored = await asyncio.to_thread(self.out.read_evidence, submission.task_id, self.plan.judge_folder)
         if stored is not None and stored.get("submission_sha256") == digest:
             made_under = str(stored.get("evidence_sha256"))
@@ -282,7 +270,26 @@ def _loaded(picture: Picture, folder: Path) -> Picture:
         return picture
 
 
-def _submission_sha256(submission: Submission) -> str:
+def call_keys(
+    plan: Plan, submission: Submission, evidence: Evidence, evidence_sha256: str, prompt: str
+) -> list[CallKey]:
+    """The identity of each repeat's call."""
+    return [
+        CallKey(
+            model=submission.model,
+            task_id=submission.task_id,
+            artifacts=artifact_digests(evidence.artifacts),
+            question_sha256=plan.pins.question_sha256,
+            evidence_sha256=evidence_sha256,
+            prompt_sha256=text_sha256(prompt),
+            judge=plan.judge_identity,
+            repeat=repeat,
+        )
+        for repeat in range(1, plan.protocol.repeats.n + 1)
+    ]
+
+
+def submission_sha256(submission: Submission) -> str:
     """Digest of a submission's files by name and content."""
     parts = [f"{a.name}\0{a.sha256}\0{a.problem or ''}" for a in submission.artifacts]
     return text_sha256("\n".join([*parts, text_sha256(submission.response or "")]))

@@ -1,9 +1,9 @@
 """The out-dir: lock, manifest, ledger, evidence files. While a run goes on, nobody else writes there."""
 
-from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall, answered_calls
+from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall, ledger_copy
 from beholder.store.lock import FolderLock
 from beholder.store.names import task_folder
-from beholder.store.outdir import OutDir, joint_models, read_json, read_rows
+from beholder.store.outdir import OutDir, check_pins, joint_models, read_json, read_rows
 
 __all__ = [
     "Attempt",
@@ -12,8 +12,9 @@ __all__ = [
     "Ledger",
     "OutDir",
     "StoredCall",
-    "answered_calls",
+    "check_pins",
     "joint_models",
+    "ledger_copy",
     "read_json",
     "read_rows",
     "task_folder",

@@ -19,7 +19,9 @@ import contextlib
 import hashlib
 import json
 import queue
+import shutil
 import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +34,7 @@ from typing import Any, Literal, TypeVar
 from beholder.errors import JudgeError, StoreError
 from beholder.records import Reply, Usage
 
+LEDGER_FILE = "ledger.sqlite"
 SCHEMA_VERSION = 1
 _SCHEMA = f"""
 PRAGMA user_version = {SCHEMA_VERSION};
@@ -227,6 +230,11 @@ class Ledger:
             )
         )
 
+    def has_answers(self) -> bool:
+        """Whether any call was answered."""
+        found = self._reader.execute("SELECT 1 FROM calls WHERE state = 'replied' LIMIT 1").fetchone()
+        return found is not None
+
     def totals(self, *, this_run: bool) -> Totals:
         """Sums over the attempts of this run, or of all runs in this out-dir."""
         rows = self._reader.execute(
@@ -312,20 +320,25 @@ class Ledger:
             future.set_result(result)
 
 
-def answered_calls(path: Path) -> set[tuple[str, int]]:
-    """(task id, repeat) of every call that a ledger answers, read without a lock; empty without a file.
+@contextlib.contextmanager
+def ledger_copy(out_dir: Path) -> Iterator[Ledger | None]:
+    """A copy of an out-dir's ledger, to look at while the out-dir stays as it is; None if it has none.
 
     Raises:
         StoreError: It is damaged.
     """
-    if not path.is_file():
-        return set()
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            rows = db.execute("SELECT task_id, repeat FROM calls WHERE state = 'replied'").fetchall()
-    except sqlite3.Error as error:
-        raise _store_error(path, error) from None
-    return {(_text(task_id), repeat) for task_id, repeat in rows}
+    if not (out_dir / LEDGER_FILE).is_file():
+        yield None
+        return
+    with tempfile.TemporaryDirectory(prefix="beholder-ledger-") as folder:
+        for name in (LEDGER_FILE, f"{LEDGER_FILE}-wal"):  # a killed run leaves answers in the second
+            if (out_dir / name).is_file():
+                shutil.copyfile(out_dir / name, Path(folder) / name)
+        ledger = Ledger(Path(folder) / LEDGER_FILE)
+        try:
+            yield ledger
+        finally:
+            ledger.close()
 
 
 def _begin_run(db: sqlite3.Connection) -> int:

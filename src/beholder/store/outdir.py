@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import StoreError
-from beholder.store.ledger import Ledger, answered_calls
+from beholder.store.ledger import Ledger, ledger_copy
 from beholder.store.lock import FolderLock
 from beholder.store.names import task_folder
 
@@ -115,7 +115,9 @@ def check_pins(path: Path, pins: Mapping[str, Any]) -> bool:
     there = read_json(manifest)
     if there is None:
         # Without its pins nobody can tell what the replies in the ledger answer.
-        if manifest.exists() or answered_calls(path / "ledger.sqlite"):
+        with ledger_copy(path) as ledger:
+            lost = manifest.exists() or (ledger is not None and ledger.has_answers())
+        if lost:
             raise StoreError(
                 f"{manifest}: missing or damaged, and the out-dir holds replies; restore it, or use "
                 "--force to archive what is there and begin anew",
