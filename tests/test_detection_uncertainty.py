@@ -220,6 +220,45 @@ def test_an_interval_is_never_of_width_zero() -> None:
     )
 
 
+def test_a_mean_that_only_rounding_moves_has_no_interval() -> None:
+    """Seven classes, a tenth each: the mean is a tenth in every replicate, whatever the sums round to."""
+    gold = {f"i{k:02d}": [("abcdefg"[k % 7], [0, 0, 10, 10])] for k in range(21)}
+    answers = {
+        name: [(boxes[0][0], [50 * k, 0, 50 * k + 10, 10]) for k in range(10)] for name, boxes in gold.items()
+    }
+    read = load_gold(gold_bytes(gold))
+    loaded = [load_predictions(answer_bytes(answers), read, name=name) for name in "mn"]  # type: ignore[arg-type]
+    tallies = tally_models(read, loaded, [0.5])
+    found = bootstrap(read, loaded, tallies, replicates=300, beta="0.3")
+    for place in ("micro", "macro", "macro_gold"):
+        block = found["models"]["m"]["valid"]["localisation"]["0.5"][place]
+        assert {block[key]["ci_method"] for key in ("precision", "f0.3")} == {"constant"}
+        assert block["recall"]["ci_method"] == ("wilson" if place == "micro" else "constant")
+    assert all((row["difference"], row["ci95"], row["p"]) == (0.0, None, 1.0) for row in found["paired"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_interval_misses_its_figure_by_rounding(seed: int) -> None:
+    """A limit within a billionth of the published figure is that figure."""
+    gold, models, tallies = study(seed, 12)
+    summary = summarize(gold, models, tallies, domains=DOMAINS, beta="0.7")
+    found = bootstrap(gold, models, tallies, domains=DOMAINS, replicates=120, seed=seed, beta="0.7")
+    seen = 0
+    for name, scopes in found["models"].items():
+        for scope, tree in scopes.items():
+            figures = summary["models"][name]["scopes"][scope]
+            for task in ("classification", *tree["localisation"]):
+                is_iou = task != "classification"
+                leaves = tree["localisation"][task] if is_iou else tree[task]
+                numbers = figures["localisation"][task] if is_iou else figures[task]
+                for place in ("micro", "macro", "macro_gold"):
+                    for key, one in leaves[place].items():
+                        for limit in one["ci95"] or []:
+                            assert limit == numbers[place][key] or abs(limit - numbers[place][key]) > 1e-12
+                            seen += 1
+    assert seen > 50
+
+
 def test_undefined_replicates_are_counted() -> None:
     """A class on one of six images is missing from about a third of the replicates."""
     gold = {f"i{k}": [("k", [0, 0, 5, 5])] for k in range(5)} | {"z": [("rare", [0, 0, 5, 5])]}

@@ -32,7 +32,9 @@ def by_hand(estimate: float, replicates: list[float], left_out: list[float]) -> 
     """BCa limits in plain Python, from the book."""
     normal = NormalDist()
     known = sorted(v for v in replicates if not math.isnan(v))
-    share = sum((v < estimate) + 0.5 * (v == estimate) for v in known) / len(known)
+    ties = [abs(v - estimate) <= 1e-12 for v in known]  # means of tenths: rounding sets equal ones apart
+    below = sum(v < estimate and not tie for v, tie in zip(known, ties, strict=True))
+    share = (below + 0.5 * sum(ties)) / len(known)
     z0 = normal.inv_cdf(share)
     mean = sum(left_out) / len(left_out)
     top = sum((mean - v) ** 3 for v in left_out)
@@ -68,6 +70,29 @@ def test_replicates_that_do_not_vary_are_said_to_be_constant() -> None:
     """Their percentiles coincide; BCa is what they are too."""
     found = intervals(np.array([1.0]), np.ones((1, 50)), moments(np.zeros((1, 9))))
     assert found.constant.tolist() == [True]
+
+
+def test_what_rounding_sets_apart_is_equal() -> None:
+    """0.3 and 0.1 + 0.2 are one figure: constant, its limits the estimate itself, no acceleration."""
+    estimates = np.array([0.3, 0.0])
+    near = np.array([[0.1 + 0.2, 0.3, 0.1 + 0.2] * 9, [1e-17, -1e-17, 0.0] * 9])
+    noise = np.array([[1e-17, -3e-17, 1e-17], [0.1, 0.1, 0.1 + 2e-17]])
+    found = intervals(estimates, near, moments(noise))
+    assert found.constant.tolist() == [True, True]
+    assert found.percentile.tolist() == found.bca.tolist() == [[0.3, 0.3], [0.0, 0.0]]
+    assert moments(noise).acceleration().tolist() == [0.0, 0.0]
+
+
+def test_a_tie_by_rounding_counts_half_in_the_bias_correction() -> None:
+    """The limits are those of replicates that are equal to the last bit."""
+    rng = np.random.default_rng(3)
+    changes = moments(rng.normal(size=(1, 20)))
+    exact = np.concatenate([np.full(60, 0.3), rng.uniform(0.2, 0.45, 100)])[None]
+    rounded = np.where(exact == 0.3, 0.1 + 0.2, exact)
+    estimate = np.array([0.3])
+    assert (
+        intervals(estimate, rounded, changes).bca.tolist() == intervals(estimate, exact, changes).bca.tolist()
+    )
 
 
 def test_nothing_defined_gives_nothing() -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
 from typing import Any
 
@@ -24,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from beholder.detection.boxes import Gold, Predictions
+from beholder.detection.metrics import exact_beta, scope_figures
 from beholder.detection.pools import LeftOut, Pools, as_float, leave_one_out, make_pools, task_figures
 from beholder.detection.replicates import (
     CLASSIFICATION,
@@ -42,7 +44,7 @@ from beholder.detection.replicates import (
 from beholder.detection.scoring import common_images
 from beholder.detection.tally import Tally
 from beholder.errors import SpecError
-from beholder.stats.bootstrap import Intervals, intervals, moments, resampling_counts
+from beholder.stats.bootstrap import TIE, Intervals, intervals, moments, resampling_counts
 from beholder.stats.intervals import wilson_interval
 from beholder.stats.permutation import holm, permutation_p_value, random_swaps
 
@@ -72,9 +74,10 @@ def bootstrap(
     """
     if replicates < 2 or seed < 0:
         raise SpecError("bootstrap: at least 2 replicates and a seed from 0", slug="bad_bootstrap")
-    pools = make_pools(tallies[0].classes if tallies else (), domains or {}, beta)
+    domains = domains or {}
+    pools = make_pools(tallies[0].classes if tallies else (), domains, beta)
     by_id = np.array(sorted(range(len(gold)), key=gold.image_ids.__getitem__), np.int64)
-    study = _Study(pools, by_id, gold.n_boxes == 0, replicates, seed)
+    study = _Study(pools, by_id, gold.n_boxes == 0, domains, exact_beta(beta), replicates, seed)
     common = common_images(gold, predictions)
     on_common = study.run(tallies, common)
     found = {}
@@ -116,6 +119,8 @@ class _Study:
     pools: Pools
     by_id: NDArray[np.int64]
     negative: NDArray[np.bool_]
+    domains: Mapping[str, str]
+    beta: Fraction
     replicates: int
     seed: int
 
@@ -132,7 +137,14 @@ class _Study:
         first, *others = products(matrices, resampling_counts, seed, people.n, self.replicates)
         gold, negatives = unfold_gold(first, tallies[0])
         return [
-            self._one(tally, people, unfold_model(product, tally), gold, negatives)
+            self._one(
+                tally,
+                people,
+                unfold_model(product, tally),
+                gold,
+                negatives,
+                scope_figures(tally, images, self.negative, self.domains, self.beta),
+            )
             for tally, product in zip(tallies, others, strict=True)
         ]
 
@@ -143,11 +155,15 @@ class _Study:
         sums: Sums,
         gold: Mapping[str, FloatArray],
         negatives: FloatArray,
+        published: Mapping[str, Any],
     ) -> _Result:
         tree: dict[str, Any] = {"localisation": {}}
         headline, changes = {}, {}
         for task in task_names(tally):
             figures = task_figures(*sums.tasks[task], gold[task], self.pools)
+            block = published[task] if task == CLASSIFICATION else published["localisation"][task]
+            # The published figures are exact; intervals are about them, and rounding is no difference.
+            figures[:, :, 0] = self._published(block)
             left_out = leave_one_out(cells(tally, people, task), people, self.pools)
             found = self._task_tree(figures, left_out)
             if task == CLASSIFICATION:
@@ -160,10 +176,27 @@ class _Study:
         tree["negative_fpr"] = _share_interval(sums.alarms, negatives)
         return _Result(tree, headline, changes)
 
+    @property
+    def _places(self) -> list[tuple[str, ...]]:
+        """Where each row of `task_figures` stands in the summary."""
+        return [*self.pools.names, ("macro",), ("macro_gold",)]
+
+    def _published(self, block: Mapping[str, Any]) -> FloatArray:
+        """(3, P + 2) figures of a block of the summary; NaN for null."""
+        found = np.full((len(self.pools.keys), len(self._places)), np.nan)
+        for at, place in enumerate(self._places):
+            branch: Any = block
+            for name in place:
+                branch = branch.get(name, {})
+            for k, key in enumerate(self.pools.keys):
+                value = branch.get(key)
+                found[k, at] = np.nan if value is None else value
+        return found
+
     def _task_tree(self, figures: FloatArray, left_out: LeftOut) -> dict[str, Any]:
         flat = figures.reshape(-1, figures.shape[2])
         found = intervals(flat[:, 0], flat[:, 1:], left_out.moments)
-        places = [*self.pools.names, ("macro",), ("macro_gold",)]
+        places = self._places
         tree: dict[str, Any] = {"per_class": {}, "domain_micro": {}}
         for k, key in enumerate(self.pools.keys):
             for at, place in enumerate(places):
@@ -218,6 +251,7 @@ class _Study:
         self, task: str, a: int, b: int, results: Sequence[_Result], sums: Sequence[Sums], gold: FloatArray
     ) -> list[dict[str, Any]]:
         difference = results[a].headline[task] - results[b].headline[task]
+        difference[np.abs(difference) <= TIE] = 0.0
         jackknife = moments(results[a].changes[task] - results[b].changes[task])
         found = intervals(difference[:, 0], difference[:, 1:], jackknife)
         permuted = self._permuted(sums[a].tasks[task], sums[b].tasks[task], gold)

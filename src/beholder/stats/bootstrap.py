@@ -16,6 +16,14 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
+TIE = 1e-12
+"""What rounding alone may set apart: relative to a figure, and at least to 1, as shares are of order 1."""
+
+
+def tie(figures: FloatArray) -> FloatArray:
+    """(…) the distance from each figure within which another one is equal to it."""
+    return TIE * np.maximum(1.0, np.abs(figures))
+
 
 def resampling_counts(generator: np.random.Generator, n: int, replicates: int) -> NDArray[np.float32]:
     """(n, R) float32: how often each of n units is drawn, n draws with replacement per replicate."""
@@ -40,7 +48,7 @@ class Moments:
     third: FloatArray
 
     def acceleration(self) -> FloatArray:
-        """(F,) sum d³ / (6 (sum d²)^1.5), with d_i = e_i - mean(e); 0 where nothing changes.
+        """(F,) sum d³ / (6 (sum d²)^1.5), with d_i = e_i - mean(e); 0 where only rounding differs.
 
         Source: Efron and Tibshirani (1993), "An Introduction to the Bootstrap", equation 14.15.
         """
@@ -49,7 +57,8 @@ class Moments:
             second = self.second - self.n * mean**2
             third = self.third - 3 * mean * self.second + 2 * self.n * mean**3
             found = third / (6 * np.maximum(second, 0) ** 1.5)
-        return np.where(np.isfinite(found), found, 0.0)
+            rounding = (second <= TIE * self.second) | (second <= self.n * TIE**2)
+        return np.where(np.isfinite(found) & ~rounding, found, 0.0)
 
 
 def moments(changes: FloatArray) -> Moments:
@@ -66,9 +75,10 @@ class Intervals:
     """Two-sided intervals of F figures.
 
     Attributes:
-        percentile, bca: (F, 2) low and high; NaN where undefined.
+        percentile, bca: (F, 2) low and high; NaN where undefined; the same number twice where only rounding
+            sets them apart.
         undefined: (F,) replicates that were left out.
-        constant: (F,) bool, all defined replicates are equal: their interval would have width 0.
+        constant: (F,) bool, all defined replicates are equal but for rounding: their interval has width 0.
     """
 
     percentile: FloatArray
@@ -85,34 +95,50 @@ def intervals(
     Percentile: quantiles of the defined replicates, by linear interpolation. BCa: the same at levels
     Phi(z0 + (z0 + z) / (1 - a (z0 + z))), with z0 the normal quantile of the share of replicates below the
     estimate (ties count half) and a the acceleration; undefined where all replicates lie on one side.
+    A replicate that only rounding sets apart from the estimate (see `TIE`) is the estimate.
 
     Args:
         estimates: (F,)
-        replicates: (F, R), NaN where undefined; made by the same operations as the estimates, so that equal
-            is equal.
+        replicates: (F, R), NaN where undefined.
         jackknife: Of the same figures.
 
     Source: Efron (1987), "Better bootstrap confidence intervals".
     """
     from scipy.special import ndtr, ndtri
 
+    near = tie(estimates)
+    at_estimate = np.abs(replicates - estimates[:, None]) <= near[:, None]
+    replicates = np.where(at_estimate, estimates[:, None], replicates)
     ranked = np.sort(replicates, axis=1)  # NaN last
     n_defined = np.count_nonzero(~np.isnan(ranked), axis=1)
     tail = (1 - confidence) / 2
     shape = (len(estimates), 2)
     levels = np.broadcast_to([tail, 1 - tail], shape)
-    percentile = _quantiles(ranked, n_defined, levels)
+    percentile = _collapsed(_quantiles(ranked, n_defined, levels), estimates)
 
     below = np.count_nonzero(replicates < estimates[:, None], axis=1)
-    equal = np.count_nonzero(replicates == estimates[:, None], axis=1)
+    equal = np.count_nonzero(at_estimate, axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         z0 = ndtri((below + equal / 2) / n_defined)[:, None]
         z = z0 + ndtri(np.array([tail, 1 - tail]))
         adjusted = ndtr(z0 + z / (1 - jackknife.acceleration()[:, None] * z))
     bca = _quantiles(ranked, n_defined, np.where(np.isfinite(z0), adjusted, np.nan))
+    bca = _collapsed(bca, estimates)
     last = np.maximum(n_defined - 1, 0)
-    constant = (n_defined > 0) & (ranked[:, 0] == ranked[np.arange(len(ranked)), last])
+    spread = ranked[np.arange(len(ranked)), last] - ranked[:, 0]
+    constant = (n_defined > 0) & (spread <= tie(ranked[:, 0]))
     return Intervals(percentile, bca, replicates.shape[1] - n_defined, constant)
+
+
+def _collapsed(limits: FloatArray, estimates: FloatArray) -> FloatArray:
+    """(F, 2) limits; limits that only rounding sets apart from the estimate or from each other are one."""
+    centre = estimates[:, None]
+    snapped = np.where(np.abs(limits - centre) <= tie(centre), centre, limits)
+    low, high = snapped.T
+    # Where one of the two is the estimate, both are; else both are the lower one.
+    shared = np.where(high == estimates, high, low)
+    narrow = high - low <= tie(low)
+    return np.where(narrow[:, None], shared[:, None], snapped)
 
 
 def _quantiles(ranked: FloatArray, n: NDArray[Any], levels: FloatArray) -> FloatArray:

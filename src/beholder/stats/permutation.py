@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_TIE = 1e-12
+_TIE = 1e-12  # figures are of order 1
 
 
 def random_swaps(generator: np.random.Generator, n: int, replicates: int) -> NDArray[np.float32]:
@@ -34,7 +34,8 @@ def permutation_p_value(observed: float, permuted: FloatArray) -> float | None:
     known = permuted[~np.isnan(permuted)]
     if np.isnan(observed) or not len(known):
         return None
-    return (1 + int(np.count_nonzero(np.abs(known) >= abs(observed) - _TIE))) / (1 + len(known))
+    reached = abs(observed) - _TIE * max(1.0, abs(observed))
+    return (1 + int(np.count_nonzero(np.abs(known) >= reached))) / (1 + len(known))
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:
