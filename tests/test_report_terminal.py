@@ -28,7 +28,7 @@ def test_each_model_has_a_line_best_first() -> None:
     lines = text.splitlines()
     assert "Scripted replies" in lines[0]
     assert [line.split()[0] for line in lines[1:4]] == ["Model", "high", "low"]
-    for piece in ("57.9 [49.3, 66.5]", "85.7%", "66.7%", "1 missing", "1 blocked resources", "$0.50"):
+    for piece in ("57.9 [49.3, 66.5]", "85.7%", "66.7%", "1 missing", "1 blocked_resources", "$0.50"):
         assert piece in lines[2]
     assert lines[3].rstrip().endswith("–")
 

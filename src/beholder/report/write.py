@@ -69,8 +69,8 @@ def _check_alike(out_dirs: Sequence[Path]) -> None:
         found = {str(summary.get(member)) for summary in summaries}
         if len(found) > 1:
             raise StoreError(
-                f"these out-dirs differ in {member} ({', '.join(sorted(found))}), so their numbers cannot stand "
-                "side by side; report them one by one",
+                f"these out-dirs differ in {member} ({', '.join(sorted(found))}), so their numbers cannot "
+                "stand side by side; report them one by one",
                 slug="names",
             )
 
