@@ -212,6 +212,56 @@ def test_a_protocol_file_that_is_gone_is_said(
         rescore(finished / "o", tmp_path / "new")
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("legible = 1, balanced = 1", "legible = 3, balanced = 1", "score.both"),
+        ("pass_at = 60", "pass_at = 75", "pass_at: was 60, now 75"),
+        ("n = 3", 'n = 3\nreduce = "median"', "repeats.reduce: was 'mean', now 'median'"),
+        ('key = "legible"', 'key = "legible"\nweight = 2', "weight of 'legible': was None, now 2"),
+        ("[score]", '[absent]\npolicy = "exclude"\n[score]', "absent"),
+        ("Judge {prompt}", "Please judge {prompt}", "the prompt's wording"),
+        ('key = "balanced"', 'key = "even"', "'balanced' was asked and is gone"),
+    ],
+)
+def test_a_protocol_that_was_edited_since_is_not_taken_for_the_runs_own(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, old: str, new: str, message: str
+) -> None:
+    """Named by nobody, it must be as it was, question and formula; the message tells the way out."""
+    text = PROTOCOL.replace(old, new)
+    text = text.replace("{ legible = 1, balanced", "{ legible = 1, even") if "even" in new else text
+    (tmp_path / "posters.toml").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StoreError) as caught:
+        rescore(finished / "o", tmp_path / "new")
+    assert caught.value.slug == "pinned"
+    assert message in str(caught.value)
+    assert "--protocol" in str(caught.value)
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_pass_mark_of_an_earlier_rescoring_is_the_runs_own(finished: Path, tmp_path: Path) -> None:
+    """It was a flag's and stands in no file; the next re-scoring keeps it."""
+    rescore(finished / "o", tmp_path / "one", pass_at=Decimal("70.5"))
+    rescore(tmp_path / "one", tmp_path / "two")
+    assert rows_of(tmp_path / "two") == rows_of(tmp_path / "one")
+
+
+@pytest.mark.parametrize("mark", ["1e400", "-1e400", "1e-400", "NaN", "Infinity", "0." + "1" * 16])
+def test_a_pass_mark_that_json_cannot_hold_is_refused(finished: Path, tmp_path: Path, mark: str) -> None:
+    """Before anything is written."""
+    with pytest.raises(ConfigError, match="--pass-at"):
+        rescore(finished / "o", tmp_path / "new", pass_at=Decimal(mark))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wording_without_its_protocol_is_refused(finished: Path, tmp_path: Path) -> None:
+    """It would be ignored: the run's own protocol brings its own wording."""
+    (tmp_path / "words.txt").write_text("{prompt} {media}")
+    with pytest.raises(ConfigError, match="name the protocol too"):
+        rescore(finished / "o", tmp_path / "new", prompt_file=tmp_path / "words.txt")
+
+
 def test_the_new_out_dir_stands_alone(finished: Path, tmp_path: Path) -> None:
     """It can be re-scored in its turn, back to the first rows, and holds no symbolic links."""
     new = changed(tmp_path, ("balanced = 1", "balanced = 3"))

@@ -15,7 +15,7 @@ from beholder.cli.common import EXIT_UNSCORED, PATH, DecimalType, json_flag, opt
 @option("--out-dir", required=True, type=PATH, help="A finished run; it stays as it is.")
 @click.option("--to", required=True, type=PATH, help="New folder for the result.")
 @option("--protocol", help="With the new formula; left out: the run's own.")
-@option("--prompt-file", type=PATH, help="The wording that was asked, if the run had one of your own.")
+@option("--prompt-file", type=PATH, help="With --protocol: the wording that was asked, if it was your own.")
 @click.option("--pass-at", type=DecimalType(), help="Another pass mark.")
 @json_flag
 def rescore_command(

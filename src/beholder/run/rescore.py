@@ -51,6 +51,9 @@ from beholder.summary import TaskFigures, figures_of, summarize, summarize_joint
 
 Json = Mapping[str, Any]
 
+MARK_DIGITS = 15
+"""Digits that a pass mark may have: what JSON's numbers keep."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rescored:
@@ -108,9 +111,18 @@ def rescore(
         pass_at: Another pass mark.
 
     Raises:
-        SpecError: The protocol is wrong or gone, or `to` cannot be used.
-        StoreError: The question changed (`pinned`), or the out-dir is damaged.
+        SpecError: The protocol is wrong or gone, `to` or `pass_at` cannot be used, or a wording is named
+            without its protocol.
+        StoreError: The question changed, or, where none is named, the run's own protocol did (`pinned`); or
+            the out-dir is damaged.
     """
+    if prompt_file is not None and protocol is None:
+        raise ConfigError(
+            "--prompt-file: name the protocol too, with --protocol; without it, question and wording are "
+            "those of the run",
+            concerns="--prompt-file",
+        )
+    _check_pass_at(pass_at)
     _check_target(out_dir, to)
     names = joint_models(out_dir)
     sources = {name: _source(out_dir / name, protocol, prompt_file, pass_at) for name in (names or [""])}
@@ -130,6 +142,18 @@ def rescore(
         models=models,
         reused=sum(one.reused for one in done.values()),
     )
+
+
+def _check_pass_at(pass_at: Decimal | None) -> None:
+    """A pass mark must be one that JSON can hold and a person would write."""
+    if pass_at is None:
+        return
+    digits = len(pass_at.as_tuple().digits)
+    if not pass_at.is_finite() or digits > MARK_DIGITS or not -MARK_DIGITS < pass_at.adjusted() < MARK_DIGITS:
+        raise ConfigError(
+            f"--pass-at {pass_at}: use a number of at most {MARK_DIGITS} digits, below 1e{MARK_DIGITS}",
+            concerns="--pass-at",
+        )
 
 
 def _check_target(out_dir: Path, to: Path) -> None:
@@ -169,26 +193,36 @@ def _source(path: Path, ref: str | Path | None, prompt_file: Path | None, pass_a
             f"{path}: no manifest.json of a finished run; is it an out-dir of judge-run?", slug="no_results"
         )
     asked = manifest["protocol"]
-    protocol = _load(path, asked, ref, prompt_file)
-    differing = _differences(asked, protocol)
-    if differing:
-        listed = "".join(f"\n  - {line}" for line in differing)
-        raise StoreError(
-            f"{path}: its replies answer another question than {protocol.source} asks:{listed}\n"
-            "Only the formula may change: [score], weights, reduce, min_scored, [absent]. A new question "
-            "needs new replies: judge-run with another --out-dir",
-            slug="pinned",
-            concerns=str(path),
-        )
+    own = ref is None
+    protocol = _load_own(path, asked) if ref is None else load_protocol(ref, prompt_file=prompt_file)
     n = int(asked["repeats"]["n"])
     repeats = replace(protocol.repeats, n=n, min_scored=min(protocol.repeats.min_scored, n))
+    protocol = replace(protocol, repeats=repeats)
+    if own and "rescored" in manifest:
+        # The pass mark may have been a flag's.
+        mark = None if asked["pass_at"] is None else Decimal(str(asked["pass_at"]))
+        protocol = replace(protocol, score=replace(protocol.score, pass_at=mark))
+    differing = _differences(asked, protocol)
+    if own and formula_sha256(protocol) != asked["formula_sha256"]:
+        differing += _formula_differences(asked, protocol)
+    if differing:
+        listed = "".join(f"\n  - {line}" for line in differing)
+        message = (
+            f"{path}: {protocol.source} is not what the run was scored by; it was edited, or is another "
+            f"file now:{listed}\nTo score by it as it is, or by another, name it with --protocol; "
+            "only the formula may differ"
+            if own
+            else f"{path}: its replies answer another question than {protocol.source} asks:{listed}\n"
+            "Only the formula may change: [score], weights, reduce, min_scored, [absent]. A new question "
+            "needs new replies: judge-run with another --out-dir"
+        )
+        raise StoreError(message, slug="pinned", concerns=str(path))
     score = protocol.score if pass_at is None else replace(protocol.score, pass_at=pass_at)
-    return _Source(path=path, manifest=manifest, protocol=replace(protocol, repeats=repeats, score=score))
+    return _Source(path=path, manifest=manifest, protocol=replace(protocol, score=score))
 
 
-def _load(path: Path, asked: Json, ref: str | Path | None, prompt_file: Path | None) -> Protocol:
-    if ref is not None:
-        return load_protocol(ref, prompt_file=prompt_file)
+def _load_own(path: Path, asked: Json) -> Protocol:
+    """The protocol that the run names, with the wording that was asked."""
     try:
         protocol = load_protocol(str(asked["source"]))
     except ProtocolError as error:
@@ -199,9 +233,27 @@ def _load(path: Path, asked: Json, ref: str | Path | None, prompt_file: Path | N
             slug=error.slug,
             concerns=str(asked["source"]),
         ) from None
-    # Nobody named another wording, so it is the one that was asked, wherever its file is now.
-    prompt = replace(protocol.prompt, sha256=asked["prompt_sha256"], source=asked["prompt_source"])
-    return replace(protocol, prompt=prompt)
+    source = asked["prompt_source"]
+    if source in {protocol.prompt.source, "prompt.text", "criteria"}:
+        return protocol  # the protocol's own wording was asked
+    # It was a file of the user's own: nobody named another, so it is what was asked, wherever it is now.
+    return replace(protocol, prompt=replace(protocol.prompt, sha256=asked["prompt_sha256"], source=source))
+
+
+def _formula_differences(asked: Json, protocol: Protocol) -> list[str]:
+    """In what the protocol's formula is not the one that the run was scored by, in words."""
+    hashes = Pins(question_sha256=question_sha256(protocol), formula_sha256=formula_sha256(protocol))
+    now = json.loads(json.dumps(protocol_record(protocol, hashes), default=_json_number))
+    pairs = [(name, asked[name], now[name]) for name in ("absent", "pass_at")]
+    for part in ("repeats", "score"):
+        names = dict.fromkeys((*asked[part], *now[part]))
+        pairs += [(f"{part}.{name}", asked[part].get(name), now[part].get(name)) for name in names]
+    weights = {item["key"]: item["weight"] for item in now["criteria"]}
+    pairs += [
+        (f"weight of {item['key']!r}", item["weight"], weights.get(item["key"])) for item in asked["criteria"]
+    ]
+    found = [f"{name}: was {before!r}, now {after!r}" for name, before, after in pairs if before != after]
+    return found or ["the formula"]
 
 
 def _differences(asked: Json, protocol: Protocol) -> list[str]:
