@@ -168,6 +168,62 @@ def test_what_cannot_be_written_is_refused(tmp_path: Path, name: str, message: s
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
+@pytest.mark.parametrize("name", ["gis_results.csv", "a/judge/table.json", "earlier.csv", "link.csv"])
+def test_nothing_that_lies_in_an_out_dir_is_overwritten(tmp_path: Path, name: str) -> None:
+    """Tables, files of a task, an earlier export; a new name beside them is taken."""
+    out = out_dir(tmp_path / "o", three_outcomes())
+    target = out / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("mine") if name != "link.csv" else target.symlink_to(out / "manifest.json")
+    before = target.read_bytes()
+    with pytest.raises(ConfigError, match="is there already"):
+        write_export(read_table(out), target)
+    assert target.read_bytes() == before
+    write_export(read_table(out), target.with_name("new.csv"))
+    assert len(read(target.with_name("new.csv"))) == 3
+
+
+def test_elsewhere_a_file_is_replaced_and_a_folder_is_refused(tmp_path: Path) -> None:
+    """A folder as target, or a missing one around it, is the user's to mend, in plain words."""
+    out = out_dir(tmp_path / "o", three_outcomes())
+    (tmp_path / "t.csv").write_text("old")
+    write_export(read_table(out), tmp_path / "t.csv")
+    assert len(read(tmp_path / "t.csv")) == 3
+    (tmp_path / "folder.csv").mkdir()
+    for target, words in (
+        (tmp_path / "folder.csv", "is a folder"),
+        (tmp_path / "nowhere" / "t.csv", "there is no folder"),
+    ):
+        done = run(command("export", out, "-o", target))
+        assert (done.returncode, words in done.stderr, "Traceback" in done.stderr) == (2, True, False)
+
+
+def test_numbers_of_any_size_are_written(tmp_path: Path) -> None:
+    """Parquet has floats, the workbook text instead of a rounded number, JSON the number itself."""
+    one = row("a", "m", [repeat(1, (1, 1, 1, 1))])
+    one["repeats"][0]["scores"] |= {"region": 2**70, "readable": 2**53 + 1}
+    table = read_table(out_dir(tmp_path / "o", [one]), tidy=True)
+    values = {}
+    for suffix in (".parquet", ".xlsx", ".json"):
+        write_export(table, tmp_path / f"t{suffix}")
+        lines = read(tmp_path / f"t{suffix}")
+        values[suffix] = {line["criterion"]: line["value"] for line in lines if line["repeat"] == 1}
+    assert (values[".parquet"]["region"], values[".parquet"]["readable"]) == (2.0**70, 2.0**53)
+    assert (values[".xlsx"]["region"], values[".xlsx"]["readable"]) == (str(2**70), str(2**53 + 1))
+    assert (values[".json"]["region"], values[".json"]["readable"]) == (2**70, 2**53 + 1)
+
+
+def test_a_number_that_no_column_holds_is_damage(tmp_path: Path) -> None:
+    """Not a crash, and no file is left."""
+    one = row("a", "m", [repeat(1, (1, 1, 1, 1))])
+    one["repeats"][0]["scores"]["region"] = 10**400
+    table = read_table(out_dir(tmp_path / "o", [one]), tidy=True)
+    with pytest.raises(StoreError) as caught:
+        write_export(table, tmp_path / "t.parquet")
+    assert caught.value.slug == "damaged"
+    assert [path.name for path in tmp_path.iterdir()] == ["o"]
+
+
 def test_more_lines_than_a_sheet_holds_are_refused(tmp_path: Path) -> None:
     """The message says which formats take them."""
     table = Table(columns=(Column("x", "text"),), length=2_000_000, lines=lambda: iter([]))

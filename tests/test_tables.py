@@ -43,3 +43,11 @@ def test_a_text_too_long_for_a_cell_is_cut_and_says_so() -> None:
         cut = sheet_cell(sign * 40_000)
         assert len(cut.encode("utf-16-le")) // 2 <= CELL_CHARS
         assert cut.endswith(f"{sign} … [cut: 40000 characters]")
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, 2**70])
+def test_a_whole_number_that_a_sheet_would_round_is_text(number: int) -> None:
+    """Up to 2^53 it is a number."""
+    assert sheet_cell(number) == str(number)
+    assert sheet_cell(2**53) == 2**53
+    assert sheet_cell(True) is True

@@ -29,7 +29,14 @@ Kind = Literal["text", "number", "whole", "truth"]
 Row = Mapping[str, Any]
 
 FORMATS = (".csv", ".xlsx", ".parquet", ".json", ".jsonl")
-_OWN_FILES = {"judge_results.jsonl", "judge_summary.json", "manifest.json", "run.json"}
+_OWN_FILES = {
+    "judge_results.jsonl",
+    "judge_summary.json",
+    "manifest.json",
+    "prepared_output_evidence.json",
+    "run.json",
+}
+_OUT_DIR_SIGNS = ("judge_results.jsonl", "judge_summary.json", "ledger.sqlite")
 _BATCH = 5000
 _COMMON: tuple[tuple[str, Kind, Callable[[Row], Any]], ...] = (
     ("task_id", "text", lambda row: row["task_id"]),
@@ -110,9 +117,10 @@ def write_export(table: Table, target: Path) -> None:
     an apostrophe before it; the other formats hold it as it is.
 
     Raises:
-        ConfigError: No such format, too many lines for a sheet, or the target is one of our own files.
+        ConfigError: No such format, too many lines for a sheet, or a target that cannot be written: a folder,
+            in none, or something that an out-dir holds.
         MissingTool: Parquet without pyarrow.
-        StoreError: The file cannot be written.
+        StoreError: The file cannot be written, or a number in the rows is none that a run writes (`damaged`).
     """
     writers: Mapping[str, Callable[[Table, IO[bytes]], None]] = {
         ".csv": _write_csv_file,
@@ -121,13 +129,14 @@ def write_export(table: Table, target: Path) -> None:
         ".json": write_json_list,
         ".jsonl": _write_jsonl,
     }
+    if target.is_dir():
+        raise ConfigError(f"-o {target}: is a folder; name a file in it", concerns="-o")
     write = writers.get(target.suffix.lower())
     if write is None:
         raise ConfigError(
             f"-o {target}: the format follows the suffix, one of {', '.join(FORMATS)}", concerns="-o"
         )
-    if target.name in _OWN_FILES:
-        raise ConfigError(f"-o {target}: that is the name of an out-dir's own file", concerns="-o")
+    _check_target(target)
     partial = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:
@@ -137,6 +146,22 @@ def write_export(table: Table, target: Path) -> None:
         raise StoreError(f"{target}: {error.strerror or error}", slug="disk", concerns=str(target)) from None
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _check_target(target: Path) -> None:
+    """Nothing that an out-dir holds is overwritten: its tables have names that only their protocol knows."""
+    if target.name.lower() in _OWN_FILES:
+        raise ConfigError(f"-o {target}: that is the name of an out-dir's own file", concerns="-o")
+    if not target.parent.is_dir():
+        raise ConfigError(f"-o {target}: there is no folder {target.parent}; make it first", concerns="-o")
+    folder = target.parent.resolve()
+    inside = any((above / name).exists() for above in (folder, *folder.parents) for name in _OUT_DIR_SIGNS)
+    if inside and os.path.lexists(target):
+        raise ConfigError(
+            f"-o {target}: it lies in an out-dir and is there already; choose another name, or a folder "
+            "outside",
+            concerns="-o",
+        )
 
 
 def write_csv(table: Table, file: IO[bytes], *, byte_order_mark: bool) -> None:
@@ -304,10 +329,23 @@ def _write_parquet(table: Table, file: IO[bytes]) -> None:
     lines = table.lines()
     with parquet.ParquetWriter(file, schema) as writer:
         while batch := list(itertools.islice(lines, _BATCH)):
-            arrays = [
-                arrow.array([line[at] for line in batch], type=field.type) for at, field in enumerate(schema)
-            ]
+            try:
+                arrays = [
+                    arrow.array(
+                        [_exact_kind(line[at], column.kind) for line in batch], type=types[column.kind]
+                    )
+                    for at, column in enumerate(table.columns)
+                ]
+            except (arrow.ArrowException, OverflowError) as error:
+                raise StoreError(
+                    f"a value that no run writes: {error}; .jsonl holds every value as it is", slug="damaged"
+                ) from None
             writer.write_table(arrow.Table.from_arrays(arrays, schema=schema))
+
+
+def _exact_kind(value: Any, kind: Kind) -> Any:
+    """A whole number in a column of numbers as a float: Parquet's writer takes only some by itself."""
+    return float(value) if kind == "number" and isinstance(value, int) else value
 
 
 def write_json_list(table: Table, file: IO[bytes]) -> None:

@@ -15,6 +15,9 @@ SHEET_ROWS = 1_048_576
 CELL_CHARS = 32_767
 """Characters that a cell can hold, counted as UTF-16 units."""
 
+EXACT_WHOLE = 2**53
+"""Whole numbers up to this are floats without loss."""
+
 # What XML 1.0 cannot hold; a workbook with one of these does not open.
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
@@ -36,7 +39,12 @@ def csv_cell(value: Any) -> Any:
 
 
 def sheet_cell(value: Any) -> Any:
-    """A value as a workbook's cell holds it: defused, without signs that XML forbids, cut with a note."""
+    """A value as a workbook's cell holds it: defused, without signs that XML forbids, cut with a note.
+
+    A whole number that a spreadsheet would round, for it counts in floats, is text.
+    """
+    if isinstance(value, int) and abs(value) > EXACT_WHOLE:
+        return str(value)
     if not isinstance(value, str):
         return value
     text: str = _NO_XML.sub("\ufffd", defused(value))
