@@ -98,7 +98,10 @@ def test_a_published_summary_is_checked(files: dict[str, Path], tmp_path: Path) 
     file.write_text(json.dumps(published))
     done = run("score", *inputs(files), "--expect", file, "--json")
     assert done.returncode == 0
-    assert json.loads(done.stdout)["expect"] == {"equal": True, "differences": []}
+    outcome = json.loads(done.stdout)["expect"]
+    assert (outcome["equal"], outcome["differences"]) == (True, [])
+    assert f"equal: {outcome['compared']} compared" in done.stderr
+    assert outcome["compared"] > 100
     published["models"]["m"]["scopes"]["valid"]["localisation"]["0.5"]["micro"]["tp"] += 1
     file.write_text(json.dumps(published))
     done = run("score", *inputs(files), "--expect", file)
@@ -115,6 +118,11 @@ def test_a_published_summary_is_checked(files: dict[str, Path], tmp_path: Path) 
         (["--box-format", "xyyx"], "unknown_box_format"),
         (["--box-format", "z=xyxy"], "config"),
         (["--beta", "-1"], "bad_beta"),
+        (["--beta", "inf"], "bad_beta"),
+        (["--beta", "1e999"], "bad_beta"),
+        (["--provenance", "m=odd.json"], "bad_provenance"),
+        (["--expect", "odd.json"], "bad_expect"),
+        (["--expect", "none.json"], "unreadable"),
         (["--bootstrap", "1"], "bad_bootstrap"),
         (["--classes", "none.json"], "unreadable"),
     ],
@@ -123,6 +131,7 @@ def test_what_must_be_refused_is_refused_with_its_code(
     words: list[str], slug: str, files: dict[str, Path], tmp_path: Path
 ) -> None:
     """Exit 2, one JSON document on stdout, a plain sentence on stderr, no traceback."""
+    (tmp_path / "odd.json").write_text('{"conf": Infinity}')
     done = run("score", *inputs(files), *words, "--json", cwd=tmp_path)
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"] == slug
@@ -145,6 +154,36 @@ def test_results_never_go_where_the_inputs_lie(files: dict[str, Path]) -> None:
     assert done.returncode == 2
     assert json.loads(done.stdout)["error"] == "out_dir_is_input"
     assert sorted(file.name for file in files["gold"].parent.iterdir()) == before
+
+
+@pytest.mark.parametrize("flag", ["--expect", "--images", "--provenance", "--similarity", "--classes"])
+def test_the_folder_of_every_other_input_is_refused_too(
+    flag: str, files: dict[str, Path], tmp_path: Path
+) -> None:
+    """A published summary in the folder of results is what it was, byte for byte."""
+    folder = tmp_path / "published"
+    folder.mkdir()
+    published = folder / "summary.json"
+    text = run("score", *inputs(files), "--json").stdout
+    published.write_text(text)
+    value = {"--images": folder, "--provenance": f"m={published}"}.get(flag, published)
+    done = run("score", *inputs(files), flag, value, "--out-dir", folder, "--json")
+    assert (done.returncode, json.loads(done.stdout)["error"]) == (2, "out_dir_is_input")
+    assert published.read_text() == text
+    assert [file.name for file in folder.iterdir()] == ["summary.json"]
+
+
+def test_a_linked_input_guards_the_folder_of_the_link_too(files: dict[str, Path], tmp_path: Path) -> None:
+    """What its path names, and where it leads."""
+    folder = tmp_path / "links"
+    folder.mkdir()
+    (folder / "gold.jsonl").symlink_to(files["gold"])
+    for out in (folder, files["gold"].parent):
+        done = run(
+            *["score", "--gold", folder / "gold.jsonl", "--predictions", files["m"]],
+            *["--out-dir", out, "--json"],
+        )
+        assert json.loads(done.stdout)["error"] == "out_dir_is_input"
 
 
 def test_formats_and_settings_are_declared_per_model_and_recorded(

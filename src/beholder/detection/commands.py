@@ -99,7 +99,9 @@ def detect() -> None:
 @_json_flag
 def score(**flags: Any) -> None:
     """Score predictions against gold."""
+    from beholder.detection.expect import check_summary, load_expected
     from beholder.detection.job import ScoreSpec, run_score, write_results
+    from beholder.detection.write import refuse_input_folder
 
     prediction_files = _named_paths(flags["prediction_files"], "--predictions")
     spec = ScoreSpec(
@@ -117,39 +119,38 @@ def score(**flags: Any) -> None:
             for name, file in _per_model(flags["provenance"], prediction_files, "--provenance").items()
         },
         inventory=flags["inventory"],
+        expect=flags["expect_file"],
+        images=flags["images"],
     )
-    result = run_score(spec)
     if flags["parquet"] and flags["out_dir"] is None:
         raise ConfigError("--parquet writes tables: name an --out-dir", concerns="--parquet")
     if flags["out_dir"] is not None:
-        for file in write_results(result, flags["out_dir"], parquet=flags["parquet"], images=flags["images"]):
+        refuse_input_folder(flags["out_dir"], spec.inputs)  # before the work, not after it
+    expected = None if spec.expect is None else load_expected(spec.expect)
+    result = run_score(spec)
+    if flags["out_dir"] is not None:
+        for file in write_results(result, flags["out_dir"], parquet=flags["parquet"]):
             _say(f"Written: {file}")
-    differences = None
-    if flags["expect_file"] is not None:
-        from beholder.detection.expect import compare, load_expected
-
-        differences = compare(load_expected(flags["expect_file"]), result.summary)
+    outcome = None if expected is None else check_summary(expected, result.summary)
     if flags["as_json"]:
-        summary = dict(result.summary)
-        if differences is not None:
-            summary["expect"] = {"equal": not differences, "differences": differences}
-        _print_json(summary)
+        _print_json(result.summary if outcome is None else {**result.summary, "expect": outcome})
     else:
         from beholder.detection.markdown import plain_summary
 
         click.echo(plain_summary(result.summary))
-    if differences is not None:
-        _say_differences(differences, flags["expect_file"])
+    if outcome is not None:
+        _say_differences(outcome, flags["expect_file"])
 
 
-def _say_differences(differences: Sequence[Mapping[str, Any]], file: Path) -> None:
+def _say_differences(outcome: Mapping[str, Any], file: Path) -> None:
+    differences = outcome["differences"]
     if not differences:
-        _say(f"Every number of {file} is equal.")
+        _say(f"Every value of {file} is equal: {outcome['compared']} compared.")
         return
     for line in differences[:20]:
         found = "missing" if line.get("missing") else repr(line["found"])
         _say(f"{line['where']}: expected {line['expected']!r}, found {found}")
-    _say(f"{len(differences)} numbers differ from {file}.")
+    _say(f"{len(differences)} of {outcome['compared']} values differ from {file}.")
     sys.exit(EXIT_DIFFERENT)
 
 
@@ -177,8 +178,10 @@ def agreement(
     """How far annotators agree: alpha, kappa, F1 of class sets and of boxes."""
     from beholder.detection.agree import agreement as agree
     from beholder.detection.annotations import load_annotations
+    from beholder.detection.expect import check_summary, load_expected_agreement
     from beholder.detection.job import load_domains
 
+    expected = None if expect_file is None else load_expected_agreement(expect_file)
     found = agree(
         load_annotations(annotations_file),
         thresholds=thresholds or (0.5,),
@@ -186,20 +189,17 @@ def agreement(
         replicates=bootstrap,
         seed=seed,
     )
-    differences = None
-    if expect_file is not None:
-        from beholder.detection.expect import compare, load_expected
-
-        differences = compare(load_expected(expect_file), found)
-        found["expect"] = {"equal": not differences, "differences": differences}
+    outcome = None if expected is None else check_summary(expected, found)
+    if outcome is not None:
+        found["expect"] = outcome
     if as_json:
         _print_json(found)
     else:
         from beholder.detection.markdown import plain_agreement
 
         click.echo(plain_agreement(found))
-    if differences is not None and expect_file is not None:
-        _say_differences(differences, expect_file)
+    if outcome is not None and expect_file is not None:
+        _say_differences(outcome, expect_file)
 
 
 # --- render -------------------------------------------------------------------------------------

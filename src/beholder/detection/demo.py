@@ -65,10 +65,11 @@ def run_demo(out_dir: Path, *, replicates: int = 2000, seed: int = 0) -> tuple[S
         classes=inputs / "classes.json",
         replicates=replicates,
         seed=seed,
+        images=pictures,
     )
     result = run_score(spec)
     result.summary["note"] = NOTE
-    return result, write_results(result, out_dir, images=pictures)
+    return result, write_results(result, out_dir)
 
 
 def _street(chance: random.Random) -> list[Box]:

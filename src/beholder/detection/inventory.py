@@ -7,13 +7,14 @@ Two forms: lines as `sha256sum` writes them (`<64 hex digits>  path`), and JSON,
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
 
+from beholder.detection.jsonfile import strict_loads
 from beholder.errors import SpecError
 
+_DIGEST = re.compile("[0-9a-fA-F]{64}")
 _LINE = re.compile(r"\\?([0-9a-fA-F]{64}) [ *](.+)")
 
 
@@ -36,31 +37,34 @@ def load_inventory(path: Path) -> dict[str, str]:
 
 
 def _from_lines(path: Path, text: str) -> dict[str, str]:
-    found = {}
+    found: dict[str, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         match = _LINE.fullmatch(line)
         if match is None:
             raise _bad(path, f"line {number}: expected `<sha256>  path`")
-        found[match[2]] = match[1].lower()
+        if found.setdefault(match[2], match[1].lower()) != match[1].lower():
+            raise _bad(path, f"line {number}: {match[2]!r} is listed with two digests")
     return found
 
 
 def _from_json(path: Path, text: str) -> dict[str, str]:
     try:
-        value = json.loads(text)
+        value = strict_loads(text)
     except ValueError as error:
         raise _bad(path, f"no JSON: {error}") from None
     rows: Any = value.get("files", value) if isinstance(value, dict) else value
-    if isinstance(rows, list):
-        rows = {row.get("path"): row.get("sha256") for row in rows if isinstance(row, dict)}
-    if not isinstance(rows, dict) or not all(
-        isinstance(name, str) and isinstance(digest, str) and re.fullmatch("[0-9a-fA-F]{64}", digest)
-        for name, digest in rows.items()
-    ):
-        raise _bad(path, "expected paths with their sha256")
-    return {name: digest.lower() for name, digest in rows.items()}
+    if isinstance(rows, dict):
+        rows = [{"path": name, "sha256": digest} for name, digest in rows.items()]
+    found: dict[str, str] = {}
+    for row in rows if isinstance(rows, list) else [None]:
+        name, digest = (row.get("path"), row.get("sha256")) if isinstance(row, dict) else (None, None)
+        if not isinstance(name, str) or not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
+            raise _bad(path, f"expected paths with their sha256, not {row!r:.80}")
+        if found.setdefault(name, digest.lower()) != digest.lower():
+            raise _bad(path, f"{name!r} is listed with two digests")
+    return found
 
 
 def verify_inventory(path: Path) -> dict[str, Any]:
@@ -76,10 +80,14 @@ def verify_inventory(path: Path) -> dict[str, Any]:
     root = path.resolve().parent
     changed, missing = [], []
     for name, digest in sorted(listed.items()):
-        file = (root / name).resolve()
-        if not file.is_relative_to(root):
+        try:
+            file = (root / name).resolve()
+            inside, exists = file.is_relative_to(root), file.is_file()
+        except (OSError, ValueError, RuntimeError):  # too long, a NUL, half a surrogate, links in a circle
+            raise _bad(path, f"{name!r:.80} can be no file's path") from None
+        if not inside:
             raise _bad(path, f"{name!r} lies outside of its folder")
-        if not file.is_file():
+        if not exists:
             missing.append(name)
         elif _digest(file) != digest:
             changed.append(name)

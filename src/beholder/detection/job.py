@@ -29,6 +29,8 @@ class ScoreSpec:
         similarity: Class-similarity matrix for the relaxed score.
         provenance: Model -> file of inference settings, carried into the output.
         inventory: List of file hashes to verify first.
+        expect: Published summary that the result is compared with.
+        images: Folder of the pictures.
     """
 
     gold: Path
@@ -42,11 +44,13 @@ class ScoreSpec:
     similarity: Path | None = None
     provenance: Mapping[str, Path] = field(default_factory=dict)
     inventory: Path | None = None
+    expect: Path | None = None
+    images: Path | None = None
 
     @property
     def inputs(self) -> list[Path]:
-        """Every file that is read."""
-        optional = (self.classes, self.similarity, self.inventory)
+        """Every file and folder that is read."""
+        optional = (self.classes, self.similarity, self.inventory, self.expect, self.images)
         return [
             self.gold,
             *self.predictions.values(),
@@ -134,9 +138,7 @@ def _verified(inventory: Path) -> dict[str, Any]:
     return found
 
 
-def write_results(
-    result: ScoreResult, out_dir: Path, *, parquet: bool = False, images: Path | None = None
-) -> list[Path]:
+def write_results(result: ScoreResult, out_dir: Path, *, parquet: bool = False) -> list[Path]:
     """Summary, tables, Markdown and page in a folder that holds no input.
 
     Raises:
@@ -160,7 +162,7 @@ def write_results(
             write_parquet(table, folder / f"{name}.parquet")
             written.append(folder / f"{name}.parquet")
     written.append(write_text(folder / "REPORT.md", markdown_report(result.summary)))
-    written.append(write_text(folder / "report.html", html_page(result, images=images)))
+    written.append(write_text(folder / "report.html", html_page(result, images=result.spec.images)))
     return written
 
 

@@ -21,21 +21,31 @@ from beholder.errors import SpecError
 
 UNMAPPED = "__unmapped__"
 
+MAX_BETA = 1_000_000
+_MIN_BETA = 1e-100  # its square is still a float above 0
+
 Figures = dict[str, Any]
 
 
 def exact_beta(beta: float | str) -> Fraction:
-    """Beta as the decimal that was written, above 0.
+    """Beta as the decimal (or fraction) that was written, above 0 and at most `MAX_BETA`.
 
     Raises:
         SpecError: `bad_beta`.
     """
+    text = str(beta)
     try:
-        value = Fraction(str(beta))
+        # As a float first: an exact 1e-999999999 would fill the memory. Thirty digits are more than enough.
+        sensible = len(text) <= 30 and ("/" in text or _MIN_BETA <= float(text) <= MAX_BETA)
+        value = Fraction(text) if sensible else Fraction(0)
     except (ValueError, ZeroDivisionError):
         value = Fraction(0)
-    if value <= 0:
-        raise SpecError(f"beta {beta}: must be a number above 0", slug="bad_beta", concerns=str(beta))
+    if not _MIN_BETA <= value <= MAX_BETA:
+        raise SpecError(
+            f"beta {text[:40]}: must be a number above 0 and at most {MAX_BETA}",
+            slug="bad_beta",
+            concerns=text[:40],
+        )
     return value
 
 

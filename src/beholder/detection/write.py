@@ -26,18 +26,31 @@ def safe_out_dir(out_dir: Path, inputs: Iterable[Path]) -> Path:
         SpecError: `out_dir_is_input`: an input lies in it, and what is published must stay as it is;
             `unwritable`.
     """
-    for file in inputs:
-        if file.resolve().parent == out_dir.resolve():
-            raise SpecError(
-                f"{out_dir} holds the input {file.name}; name another folder for the results",
-                slug="out_dir_is_input",
-                concerns=str(out_dir),
-            )
+    refuse_input_folder(out_dir, inputs)
     try:
         out_dir.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SpecError(f"{out_dir}: {error.strerror}", slug="unwritable", concerns=str(out_dir)) from None
     return out_dir
+
+
+def refuse_input_folder(out_dir: Path, inputs: Iterable[Path]) -> None:
+    """Nothing is written where an input lies: the folder that its path names, and where a link leads.
+
+    Args:
+        inputs: Files, and folders, which are inputs with all that lies in them.
+
+    Raises:
+        SpecError: `out_dir_is_input`.
+    """
+    target = out_dir.resolve()
+    for file in inputs:
+        if target in ({file.resolve()} if file.is_dir() else {file.resolve().parent, file.parent.resolve()}):
+            raise SpecError(
+                f"{out_dir} holds the input {file.name}; name another folder for the results",
+                slug="out_dir_is_input",
+                concerns=str(out_dir),
+            )
 
 
 def write_text(path: Path, text: str) -> Path:
