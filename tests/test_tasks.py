@@ -136,6 +136,9 @@ def book(path: Path, *lines: list[object], top: int = 1) -> Path:
     return path
 
 
+NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+
+
 def large_book(path: Path, lines: list[list[object]]) -> None:
     """The same as `book`, written by hand: openpyxl takes ten seconds for a hundred thousand rows."""
 
@@ -148,8 +151,7 @@ def large_book(path: Path, lines: list[list[object]]) -> None:
         f'<row r="{n}">{"".join(cell(f"{c}{n}", v) for c, v in zip("ABC", cells, strict=True))}</row>'
         for n, cells in enumerate(lines, start=1)
     )
-    namespace = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
-    sheet = f'<worksheet xmlns="{namespace}"><sheetData>{rows}</sheetData></worksheet>'
+    sheet = f'<worksheet xmlns="{NAMESPACE}"><sheetData>{rows}</sheetData></worksheet>'
     with (
         zipfile.ZipFile(book(path.with_suffix(".small.xlsx"), ["x"])) as small,
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as large,
@@ -190,14 +192,55 @@ def test_what_a_spreadsheet_made_of_an_id_is_refused(tmp_path: Path, value: obje
     assert message in said
 
 
-def test_an_empty_cell_or_an_error_is_no_prompt(tmp_path: Path) -> None:
+def test_an_empty_cell_is_no_prompt(tmp_path: Path) -> None:
     """A workbook has no empty texts, so what the prompt needs is missing; as a label it is left out."""
-    file = book(tmp_path / "t.xlsx", ["task_id", "prompt", "level"], ["a", "#N/A", "#REF!"], ["b", None, 2])
-    assert problems(file, "prompt") == [
-        "row 2, column 'prompt': no value, and the prompt needs one",
-        "row 3, column 'prompt': no value, and the prompt needs one",
-    ]
-    assert [dict(item.labels) for item in load_tasks(file)] == [{}, {"level": "2"}]
+    file = book(tmp_path / "t.xlsx", ["task_id", "prompt", "level"], ["a", "x", None], ["b", None, 2])
+    assert problems(file, "prompt") == ["row 3, column 'prompt': no value, and the prompt needs one"]
+    assert [dict(item.labels) for item in load_tasks(file)] == [{"prompt": "x"}, {"level": "2"}]
+
+
+@pytest.mark.parametrize(
+    ("cell", "cause"), [("#N/A", "the error #N/A"), ("=1+1", "a formula that was never computed")]
+)
+@pytest.mark.parametrize("column", ["task_id", "prompt", "level"])
+def test_a_cell_that_shows_something_and_has_no_value_is_told(
+    tmp_path: Path, column: str, cell: str, cause: str
+) -> None:
+    """An error or a formula without a result, once, with the cause, be it id, prompt or label."""
+    good = {"task_id": "a", "prompt": "x", "level": "1"}
+    broken = good | {"task_id": "b", column: cell}
+    file = book(tmp_path / "t.xlsx", list(good), list(good.values()), list(broken.values()))
+    (said,) = problems(file, "prompt")
+    assert said.startswith(f"row 3, column {column!r}: ")
+    assert cause in said
+
+
+def test_a_name_of_a_column_must_have_a_value(tmp_path: Path) -> None:
+    """Otherwise the whole column would be left out."""
+    (said,) = problems(book(tmp_path / "t.xlsx", ["task_id", "=A1"], ["a", 1]))
+    assert said.startswith("row 1: a column's name: a formula that was never computed")
+
+
+def test_a_formula_with_a_result_is_its_result(tmp_path: Path) -> None:
+    """An empty text is one; cells may leave out their place; another sheet's formulas do not matter."""
+    file = tmp_path / "t.xlsx"
+    cells = (
+        '<row><c t="inlineStr"><is><t>task_id</t></is></c><c t="inlineStr"><is><t>x</t></is></c>'
+        '<c t="inlineStr"><is><t>y</t></is></c></row>'
+        '<row><c><f>3+4</f><v>7</v></c><c t="str"><f>""</f><v></v></c><c t="str"><f>"a"</f><v>a</v></c></row>'
+        "<row><c><v>8</v></c><c/><c><f>1/0</f></c></row>"
+    )
+    sheet = f'<worksheet xmlns="{NAMESPACE}"><sheetData>{cells}</sheetData></worksheet>'
+    small = openpyxl.Workbook()
+    small.create_sheet("second")["A1"] = "=1+1"
+    small.save(tmp_path / "small.xlsx")
+    with zipfile.ZipFile(tmp_path / "small.xlsx") as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            new.writestr(name, sheet if name.endswith("/sheet1.xml") else old.read(name))
+    found = read_tasks(file)
+    assert (found.tasks[0].id, dict(found.tasks[0].labels)) == ("7", {"y": "a"})
+    (said,) = map(str, found.problems)
+    assert said.startswith("row 3, column 'y': a formula that was never computed")
 
 
 def test_dates_booleans_and_numbers_are_labels_as_a_person_writes_them(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 from beholder.errors import TaskError
 from beholder.records import Task
-from beholder.tasks.sheets import read_sheet
+from beholder.tasks.sheets import NoValue, read_sheet
 
 ID_COLUMN = "task_id"
 SHOWN_PROBLEMS = 20
@@ -179,10 +179,17 @@ def _tasks(
             for name in needed[1:]
             if cells.get(name) is None
         ]
+        problems += [
+            _problem(row, value.why, columns.get(name, name))
+            for name, value in cells.items()
+            if isinstance(value, NoValue)
+        ]
         labels = {
             name: text(value)
             for name, value in cells.items()
-            if value is not None and name != ID_COLUMN and (name not in needed or name in group_by)
+            if not (value is None or isinstance(value, NoValue))
+            and name != ID_COLUMN
+            and (name not in needed or name in group_by)
         }
         fields = {name: text(cells.get(name)) for name in needed[1:]}
         broken = [
@@ -244,6 +251,8 @@ def identity(value: Any) -> str:
         raise ValueError(  # noqa: TRY004 - a cell's content
             f"{shown} is a date or time, no id; format the column as text and type it again"
         )
+    if isinstance(value, NoValue):
+        raise ValueError(f"no id: {value.why}")  # noqa: TRY004 - a cell's content
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f"{text(value)} is no id; use text or a whole number")  # noqa: TRY004 - a cell's content
     if isinstance(value, float):
@@ -271,6 +280,8 @@ def text(value: Any) -> str:
         return value.date().isoformat()
     if isinstance(value, datetime | date | time):
         return value.isoformat()
+    if isinstance(value, NoValue):
+        return value.why
     if isinstance(value, timedelta | int | float):
         return str(value)
     return json.dumps(value, ensure_ascii=False)
@@ -397,6 +408,9 @@ def _table_rows(lines: Iterable[tuple[int, int, Sequence[Any]]]) -> Iterator[_Fo
         if not any(text(cell).strip() for cell in cells):
             continue
         if header is None:
+            if broken := next((cell for cell in cells if isinstance(cell, NoValue)), None):
+                yield FileProblem(message=f"a column's name: {broken.why}", row=number, line=line)
+                return
             header = [unicodedata.normalize("NFC", text(cell).strip()) for cell in cells]
             twice = {name for name in header if name and header.count(name) > 1}
             if twice:
