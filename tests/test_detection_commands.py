@@ -240,7 +240,12 @@ def test_render_draws_one_image_and_a_sheet_of_the_worst(files: dict[str, Path],
             assert min(picture.size) > 100
     done = run("render", *inputs(files, "m"), "--image-id", "nowhere", "-o", one, "--json")
     assert (done.returncode, json.loads(done.stdout)["error"]) == (2, "unknown_image")
-    assert run("render", *inputs(files, "m"), "--worst", 1, "-o", files["gold"]).returncode == 2
+    for folder in (files["gold"].parent, tmp_path):
+        done = run(
+            *["render", *inputs(files, "m"), "--worst", 1, "--images", tmp_path],
+            *["-o", folder / "x.png", "--json"],
+        )
+        assert (done.returncode, json.loads(done.stdout)["error"]) == (2, "out_dir_is_input")
     assert run("render", *inputs(files, "m"), "--worst", 1, "-o", tmp_path / "x.nothing").returncode == 2
 
 

@@ -206,7 +206,7 @@ def agreement(
 
 
 @detect.command(
-    epilog="Example: beholder detect render --gold gold.jsonl --predictions a=a.jsonl --worst 9 -o worst.png"
+    epilog="Example: beholder detect render --gold gold.jsonl --predictions a=a.jsonl --worst 9 -o out/w.png"
 )
 @_gold_option
 @_predictions_option
@@ -231,11 +231,13 @@ def render(
 ) -> None:
     """Draw gold and predicted boxes with what became of each."""
     from beholder.detection.job import draw_scenes
+    from beholder.detection.write import safe_out_dir
 
     if bool(image_ids) == bool(worst):
         raise ConfigError("say either --image-id or --worst N", concerns="--worst")
     gold, models = _load(gold_file, prediction_files, box_formats)
-    _refuse_overwrite(out, [gold_file, *_named_paths(prediction_files, "--predictions").values()])
+    files = _named_paths(prediction_files, "--predictions").values()
+    safe_out_dir(out.parent, [gold_file, *files, *([images] if images else [])])
     drawn = draw_scenes(gold, models, threshold, image_ids=image_ids, worst=worst, images=images, out=out)
     if as_json:
         _print_json({"written": str(out), "images": drawn})
@@ -251,7 +253,7 @@ def render(
 # --- convert ------------------------------------------------------------------------------------
 
 
-@detect.command(epilog="Example: beholder detect convert coco.json --from coco --kind gold -o gold.jsonl")
+@detect.command(epilog="Example: beholder detect convert coco.json --from coco --kind gold -o new/gold.jsonl")
 @click.argument("source", type=_PATH)
 @_option("--from", "source_format", required=True, help="jsonl, coco, yolo, voc, raw.")
 @_option("--to", "target_format", default="jsonl", show_default=True, help="jsonl, coco, yolo, voc.")
@@ -269,7 +271,6 @@ def convert(**flags: Any) -> None:
 
     as_json = flags.pop("as_json")
     flags["gold"] = flags.pop("gold_file")
-    _refuse_overwrite(flags["out"], [flags["source"], *filter(None, [flags["gold"], flags["names"]])])
     record = run_convert(ConvertSpec(**flags))
     if as_json:
         _print_json(record)
@@ -382,12 +383,6 @@ def _per_model(items: Iterable[str], models: Mapping[str, Path], flag: str) -> d
         else:
             found[name] = value
     return found
-
-
-def _refuse_overwrite(out: Path, inputs: Iterable[Path]) -> None:
-    for file in inputs:
-        if out.resolve() == file.resolve():
-            raise ConfigError(f"{out} is an input", concerns="--out")
 
 
 def _say(line: str) -> None:

@@ -15,6 +15,7 @@ it is written so, never dropped.
 from __future__ import annotations
 
 import json
+import math
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +31,14 @@ from beholder.detection.read import identity
 from beholder.detection.replies import Detection, finite_number, parse_response
 from beholder.errors import SpecError
 
-KINDS = ("gold", "predictions")
 SOURCES = ("jsonl", "coco", "yolo", "voc", "raw")
 TARGETS = ("jsonl", "coco", "yolo", "voc")
 
-_PLAIN_NAME = re.compile(r"[^/\\\0]+")
+# What a line of text or an XML element does not give back as it was: control characters, every separator of
+# lines, half a surrogate pair, a byte order mark.
+_UNWRITABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
+_CLASS_NUMBER = re.compile("[0-9]{1,9}")
+_PLAIN_NAME = re.compile(r"[^/\\]+")
 
 
 Four = tuple[float, float, float, float]
@@ -84,11 +88,10 @@ def prediction_records(model: Predictions, gold: Gold) -> list[Record]:
     found = _by_image(
         model.boxes.image, model.boxes.label, model.boxes.corners, model.boxes.classes, len(gold)
     )
+    answers = zip(gold.image_ids, gold.size.tolist(), model.status.tolist(), found, strict=True)
     return [
-        Record(
-            gold.image_ids[at], (gold.size[at, 0], gold.size[at, 1]), found[at] if status == VALID else None
-        )
-        for at, status in enumerate(model.status.tolist())
+        Record(name, (w, h), boxes if status == VALID else None)
+        for name, (w, h), status, boxes in answers
         if status in {VALID, INVALID}
     ]
 
@@ -103,11 +106,12 @@ def _by_image(image: Any, label: Any, corners: Any, classes: Sequence[str], n: i
 # --- COCO ---------------------------------------------------------------------------------------
 
 
-def read_coco(text: str, where: str, *, by_file_name: bool = False) -> list[Record]:
+def read_coco(text: str, where: str, *, by_file_name: bool = False, strict: bool = True) -> list[Record]:
     """Gold, or predictions in the same form.
 
     Args:
         by_file_name: The image's id is its `file_name`, not its `id`.
+        strict: A malformed annotation refuses everything (gold); else it makes its image invalid.
 
     Raises:
         SpecError: `bad_convert_input`.
@@ -117,77 +121,90 @@ def read_coco(text: str, where: str, *, by_file_name: bool = False) -> list[Reco
         isinstance(data.get(key), list) for key in ("images", "annotations", "categories")
     ):
         raise _bad(where, "expected an object with the lists images, annotations and categories")
-    names = coco_categories(data, where)
-    found: dict[Any, Record] = {}
-    for image in data["images"]:
-        key = image.get("id") if isinstance(image, dict) else None
-        name = identity(image.get("file_name") if by_file_name else key) if isinstance(image, dict) else None
-        width, height = (
-            (finite_number(image.get(side)) for side in ("width", "height")) if name else (None, None)
-        )
-        if name is None or width is None or height is None or identity(key) is None:
-            raise _bad(where, f"image {image!r:.80}: needs an id, a width and a height")
-        if key in found:
-            raise _bad(where, f"image id {key!r} is there twice")
+    images = _coco_images(data["images"], where, by_file_name=by_file_name)
+    return _with_boxes(images, data["annotations"], coco_categories(data, where), where, strict=strict)
+
+
+def _coco_images(images: list[Any], where: str, *, by_file_name: bool) -> dict[str, Record]:
+    """Records without boxes, by the text of the image's id."""
+    found: dict[str, Record] = {}
+    names: set[str] = set()
+    for image in images:
+        fields = image if isinstance(image, dict) else {}
+        key = identity(fields.get("id"))
+        name = identity(fields.get("file_name")) if by_file_name else key
+        width, height = (finite_number(fields.get(side)) for side in ("width", "height"))
+        if key is None or name is None or not width or not height or min(width, height) < 0:
+            raise _bad(where, f"image {image!r:.80}: needs an id, and a width and a height above 0")
+        if key in found or name in names:
+            raise _bad(where, f"image {name if key not in found else key!r:.80} is there twice")
+        names.add(name)
         found[key] = Record(name, (width, height), [])
-    for item in data["annotations"]:
-        detection = _coco_box(item, names, where)
-        record = found.get(item["image_id"]) if identity(item.get("image_id")) is not None else None
-        if record is None or record.boxes is None:
-            raise _bad(where, f"annotation {item.get('id')!r}: no image has the id {item.get('image_id')!r}")
-        record.boxes.append(detection)
-    return list(found.values())
+    return found
+
+
+def _with_boxes(
+    images: Mapping[str, Record], items: Iterable[Any], names: Mapping[int, str], where: str, *, strict: bool
+) -> list[Record]:
+    """The images with the boxes of some annotations or results."""
+    boxes: dict[str, list[Detection] | None] = {key: [] for key in images}
+    for item in items:
+        key = identity(item.get("image_id")) if isinstance(item, dict) else None
+        if key is None or key not in boxes:
+            raise _bad(where, f"{item!r:.80}: no image has this image_id")
+        detection = _coco_box(item, names)
+        if isinstance(detection, str):
+            if strict:
+                raise _bad(where, f"a box of image {key!r:.80}: {detection}")
+            boxes[key] = None
+        elif (found := boxes[key]) is not None:
+            found.append(detection)
+    return [Record(one.image_id, one.size, boxes[key]) for key, one in images.items()]
 
 
 def read_coco_results(text: str, where: str, gold_text: str, *, by_file_name: bool = False) -> list[Record]:
     """A list of results against a COCO gold file, which tells the images and the categories.
 
-    Results have no row for an image without a detection; such images are written as valid and empty.
+    Results have no row for an image without a detection; such images are written as valid and empty. A
+    malformed result makes its image invalid; one that names no image of gold refuses the file.
 
     Raises:
         SpecError: `bad_convert_input`.
     """
     gold = _json(gold_text, "gold")
-    records = read_coco(gold_text, "gold", by_file_name=by_file_name)
-    by_key = {
-        image["id"]: Record(record.image_id, record.size, [])
-        for image, record in zip(gold["images"], records, strict=True)
-    }
-    names = coco_categories(gold, "gold")
+    read_coco(gold_text, "gold", by_file_name=by_file_name)  # refuses what is wrong with it
+    images = _coco_images(gold["images"], "gold", by_file_name=by_file_name)
     results = _json(text, where)
     if not isinstance(results, list):
         raise _bad(where, "expected a list of results")
-    for item in results:
-        detection = _coco_box(item, names, where)
-        key = item.get("image_id")
-        record = by_key.get(key) if identity(key) is not None else None
-        if record is None or record.boxes is None:
-            raise _bad(where, f"a result has the image_id {key!r}, which gold has not")
-        record.boxes.append(detection)
-    return list(by_key.values())
+    return _with_boxes(images, results, coco_categories(gold, "gold"), where, strict=False)
 
 
 def coco_categories(data: Mapping[str, Any], where: str) -> dict[int, str]:
     """Category id -> name."""
-    found = {}
+    found: dict[int, str] = {}
     for item in data["categories"]:
         key = item.get("id") if isinstance(item, dict) else None
         if not isinstance(key, int) or isinstance(key, bool) or not isinstance(item.get("name"), str):
             raise _bad(where, f"category {item!r:.80}: needs an integer id and a name")
+        if key in found:
+            raise _bad(where, f"category id {key} is there twice")
         found[key] = item["name"]
     return found
 
 
-def _coco_box(item: Any, names: Mapping[int, str], where: str) -> Detection:
-    if not isinstance(item, dict):
-        raise _bad(where, f"{item!r:.80} is no object")
+def _coco_box(item: Mapping[str, Any], names: Mapping[int, str]) -> Detection | str:
+    """The box, or what is wrong with it."""
     box, category = item.get("bbox"), item.get("category_id")
     numbers = [finite_number(value) for value in box] if isinstance(box, list) else []
     if len(numbers) != 4 or None in numbers:
-        raise _bad(where, f"bbox {box!r:.80}: expected four finite numbers")
+        return f"bbox {box!r:.80}: expected four finite numbers"
     if not isinstance(category, int) or isinstance(category, bool) or category not in names:
-        raise _bad(where, f"category_id {category!r:.80} is not among the categories")
-    return Detection(names[category], _corners(numbers, (1.0, 1.0), "xywh"))
+        return f"category_id {category!r:.80} is not among the categories"
+    corners = _corners(numbers, (1.0, 1.0), "xywh")
+    if not np.isfinite(corners).all():
+        return f"bbox {box!r:.80}: its corners are too large"
+    return Detection(names[category], corners)
 
 
 def _corners(
@@ -210,6 +227,8 @@ def coco_document(records: Sequence[Record], classes: Sequence[str]) -> dict[str
         for box in record.boxes or []:
             x1, y1, x2, y2 = box.bbox
             w, h = x2 - x1, y2 - y1
+            if not math.isfinite(w * h):
+                raise _bad(f"{record.image_id!r:.80}", "width, height and area of a box must be finite")
             annotations.append(
                 {
                     "id": len(annotations) + 1,
@@ -267,7 +286,7 @@ def read_yolo(
 
 
 def _yolo_box(words: Sequence[str], names: Sequence[str], size: tuple[float, float]) -> Detection | None:
-    if len(words) not in {5, 6} or not words[0].isdecimal() or int(words[0]) >= len(names):
+    if len(words) not in {5, 6} or not _CLASS_NUMBER.fullmatch(words[0]) or int(words[0]) >= len(names):
         return None
     try:
         numbers = [float(word) for word in words[1:5]]
@@ -286,6 +305,8 @@ def yolo_text(record: Record, classes: Sequence[str]) -> str:
     for box in record.boxes or []:
         x1, y1, x2, y2 = box.bbox
         numbers = ((x1 + x2) / 2 / width, (y1 + y2) / 2 / height, (x2 - x1) / width, (y2 - y1) / height)
+        if not all(map(math.isfinite, numbers)):
+            raise _bad(record.image_id, "a box in shares of the image is not finite")
         lines.append(" ".join([str(classes.index(box.label)), *map(repr, numbers)]) + "\n")
     return "".join(lines)
 
@@ -429,6 +450,17 @@ def plain_name(image_id: str) -> str:
     Raises:
         SpecError: `bad_convert_input`.
     """
-    if not _PLAIN_NAME.fullmatch(image_id) or image_id in {".", ".."}:
-        raise _bad(image_id, "this image_id cannot be a file's name")
+    if not _PLAIN_NAME.fullmatch(image_id) or image_id in {".", ".."} or _UNWRITABLE.search(image_id):
+        raise _bad(f"{image_id!r:.80}", "this image_id cannot be a file's name")
     return image_id
+
+
+def plain_classes(classes: Sequence[str], target: str) -> None:
+    """Class names that a line of text or an XML element gives back as they were.
+
+    Raises:
+        SpecError: `bad_convert_input`.
+    """
+    for name in classes:
+        if _UNWRITABLE.search(name):
+            raise _bad(f"class {name!r:.80}", f"{target} cannot hold one of its characters")

@@ -12,7 +12,7 @@ from beholder.detection import convert as forms
 from beholder.detection.convert import Record
 from beholder.detection.formats import canonical_format
 from beholder.detection.read import load_gold, load_predictions
-from beholder.detection.write import safe_out_dir, strict_json, write_text
+from beholder.detection.write import refuse_input_folder, safe_out_dir, strict_json, write_text
 from beholder.errors import SpecError
 
 RESULTS_NOTE = (
@@ -50,11 +50,12 @@ def run_convert(spec: ConvertSpec) -> dict[str, Any]:
     """Convert, and write what was done to `<out>.convert.json`.
 
     Raises:
-        SpecError: `bad_convert`, a combination that makes no sense; `bad_convert_input`; those of the
-            readers.
+        SpecError: `bad_convert`, a combination that makes no sense; `bad_convert_input`; `out_dir_is_input`,
+            `out_not_empty`, `unwritable`; those of the readers.
     """
     if spec.source_format not in forms.SOURCES or spec.target_format not in forms.TARGETS:
         raise _misuse(f"from {spec.source_format} to {spec.target_format}: one of them is unknown")
+    _check_out(spec)
     box_format = canonical_format(spec.box_format)
     if spec.source_format not in {"jsonl", "raw"} and box_format != "xyxy":
         raise _misuse(f"{spec.source_format} says itself what its numbers mean; leave --box-format off")
@@ -74,8 +75,28 @@ def run_convert(spec: ConvertSpec) -> dict[str, Any]:
         "boxes": sum(len(one.boxes or []) for one in records),
         "notes": notes,
     }
-    write_text(spec.out.with_name(spec.out.name + ".convert.json"), strict_json(record) + "\n")
+    write_text(_beside(spec.out, ".convert.json"), strict_json(record) + "\n")
     return record
+
+
+def _beside(out: Path, suffix: str) -> Path:
+    return out.with_name(out.name + suffix)
+
+
+def _check_out(spec: ConvertSpec) -> None:
+    """Nothing is written among the inputs, and no folder mixes two conversions."""
+    if not spec.out.name:
+        raise _misuse(f"{spec.out} is no name for a result")
+    inputs = [spec.source, *(path for path in (spec.gold, spec.names, spec.images) if path is not None)]
+    safe_out_dir(spec.out.parent, inputs)
+    if spec.target_format in {"yolo", "voc"}:
+        refuse_input_folder(spec.out, inputs)
+        if spec.out.is_dir() and any(spec.out.iterdir()):
+            raise SpecError(
+                f"{spec.out} is not empty; name a new folder, so that nothing stale is among the result",
+                slug="out_not_empty",
+                concerns=str(spec.out),
+            )
 
 
 def _read(spec: ConvertSpec) -> tuple[list[Record], list[str]]:
@@ -90,7 +111,7 @@ def _read(spec: ConvertSpec) -> tuple[list[Record], list[str]]:
     if spec.source_format == "coco":
         text, by_name = forms.read_text(spec.source), spec.id_from == "file_name"
         if is_gold or not text.lstrip().startswith("["):
-            return forms.read_coco(text, str(spec.source), by_file_name=by_name), []
+            return forms.read_coco(text, str(spec.source), by_file_name=by_name, strict=is_gold), []
         gold_text = forms.read_text(_needed(spec.gold, "--gold"))
         found = forms.read_coco_results(text, str(spec.source), gold_text, by_file_name=by_name)
         return found, [RESULTS_NOTE]
@@ -129,15 +150,16 @@ def _write(spec: ConvertSpec, records: Sequence[Record]) -> None:
     if spec.target_format == "coco":
         write_text(out, strict_json(forms.coco_document(records, classes)) + "\n")
         return
+    forms.plain_classes(classes, spec.target_format)
     names = {record.image_id: forms.plain_name(record.image_id) for record in records}
-    folder = safe_out_dir(out, [spec.source / "x" if spec.source.is_dir() else spec.source])
+    folder = safe_out_dir(out, [])
     for record in records:
         if spec.target_format == "yolo":
             write_text(folder / f"{names[record.image_id]}.txt", forms.yolo_text(record, classes))
         else:
             write_text(folder / f"{names[record.image_id]}.xml", forms.voc_text(record))
     if spec.target_format == "yolo":
-        write_text(out.with_name(out.name + ".names"), "".join(f"{name}\n" for name in classes))
+        write_text(_beside(out, ".names"), "".join(f"{name}\n" for name in classes))
 
 
 def _needed(path: Path | None, flag: str) -> Path:
