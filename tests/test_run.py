@@ -49,6 +49,26 @@ def test_tasks_and_submissions_become_a_report(tmp_path: Path) -> None:
         assert (tmp_path / "o" / name).stat().st_size > 0
 
 
+@pytest.mark.parametrize("judge", ["anthropic/claude-sonnet-4-6", "openai/gpt-5", "google/gemini-2.5-pro"])
+def test_each_vendors_shape_runs_to_a_score(tmp_path: Path, judge: str) -> None:
+    """At a foreign address, with the version in it or not, and with no key but the one that is named."""
+    file, run_dir = gis_run(tmp_path, ["a"])
+    with JudgeServer([GOOD]) as server:
+        for number, url in enumerate([f"{server.url}/v1", server.url]):
+            if judge.startswith("openai/") and not url.endswith("/v1"):
+                continue  # OpenAI's address is written with its version
+            line = command(
+                "judge-run", "--tasks", file, "--run-dir", run_dir, "--out-dir", tmp_path / f"o{number}",
+                "--protocol", "gis-bench", "--judge", judge, "--base-url", url, "--min-interval", 0,
+                "--api-key-env", "OWN_KEY", "--repeats", 1,
+            )  # fmt: skip
+            done = run(line, env=environment(OWN_KEY="sk-own", ANTHROPIC_API_KEY="sk-vendor"))
+            assert done.returncode == 0, done.stderr
+            assert rows_of(tmp_path / f"o{number}")[0]["main_score"] == 86
+        assert "sk-vendor" not in str([request.headers for request in server.requests])
+        assert all("sk-own" in str(request.headers) for request in server.requests)
+
+
 def test_repeats_are_asked_each_and_never_again(tmp_path: Path) -> None:
     """Five repeats, five answers; the same command makes no call; seven repeats make two more."""
     gis_run(tmp_path, ["a"])

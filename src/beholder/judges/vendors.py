@@ -116,6 +116,12 @@ def build_model(spec: JudgeSpec, api_key: str | None, client: httpx2.AsyncClient
         raise MissingTool(f"{spec.model} needs a package that is not installed: {INSTALL}") from error
 
 
+def _root(spec: JudgeSpec, *versions: str) -> str:
+    """The address without the version that this vendor's package adds by itself."""
+    url = base_url_of(spec).rstrip("/")
+    return next((url.removesuffix(version) for version in versions if url.endswith(version)), url)
+
+
 def _anthropic(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Model:
     from anthropic import AsyncAnthropic
     from pydantic_ai.models.anthropic import AnthropicModel
@@ -123,7 +129,7 @@ def _anthropic(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Mod
 
     vendor = AsyncAnthropic(
         api_key=api_key,
-        base_url=base_url_of(spec),
+        base_url=_root(spec, "/v1"),
         http_client=client,
         max_retries=0,
         timeout=client.timeout,
@@ -177,7 +183,7 @@ def _google(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Model:
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
-    provider = GoogleProvider(api_key=api_key, base_url=base_url_of(spec), http_client=client)
+    provider = GoogleProvider(api_key=api_key, base_url=_root(spec, "/v1beta", "/v1"), http_client=client)
     return GoogleModel(spec.name, provider=provider, profile=_profile())
 
 
