@@ -39,6 +39,34 @@ CSS, SCRIPT = "url() of a style sheet", "a string of a script"
         ),
         (r'<script>var a = {"u": "https:\/\/json.example.com\/d"}</script>', {"json.example.com": SCRIPT}),
         ("<script>l.href='https://late.example.com/a.css'</script>", {"late.example.com": SCRIPT}),
+        ("<base href='https://base.example.com/'><img src='a.png'>", {"base.example.com": "href of <base>"}),
+        (
+            '<meta http-equiv="Refresh" content="0; URL=\'https://next.example.com/\'">',
+            {"next.example.com": "refresh of <meta>"},
+        ),
+        ("<meta content='3,//n.example.com' http-equiv=refresh>", {"n.example.com": "refresh of <meta>"}),
+        ("<p style='background:url(&quot;https&#58;//bg.example.com/x&quot;)'>", {"bg.example.com": CSS}),
+        (
+            "<svg><script href='a.js'/><image href='//i.example.com/url(1)'/><script>1</script></svg>",
+            {"i.example.com": "href of <image>"},
+        ),
+        ("<rect fill='url(&#x27;//f.example.com/x#y&#39;)'/>", {"f.example.com": CSS}),
+        ("<img alt='>' src='https&colon;&sol;&#47;img.example.com'>", {"img.example.com": "src of <img>"}),
+        ("<img src='ht\ntps:\\\\img.example.com'>", {"img.example.com": "src of <img>"}),
+        (
+            "<iframe srcdoc='<img src=&quot;https://in.example.com/x&quot;>'></iframe>",
+            {"in.example.com": "src of <img> in srcdoc"},
+        ),
+        (
+            '<iframe srcdoc="&lt;script>fetch(&apos;https://api.example.com&apos;)&lt;/script>">',
+            {"api.example.com": f"{SCRIPT} in srcdoc"},
+        ),
+        (
+            "<link rel='&#115;tylesheet' href='https:&#47;/css.example.com'>",
+            {"css.example.com": "href of <link>"},
+        ),
+        ("<img srcset='https&#58;//two.example.com/b.png 2x'>", {"two.example.com": "srcset"}),
+        ("<body onload=\"i.src='https://late.example.com'\">", {"late.example.com": SCRIPT}),
     ],
 )  # fmt: skip
 def test_what_a_page_asks_for_is_found(text: str, expected: dict[str, str]) -> None:
@@ -66,6 +94,14 @@ def test_what_a_page_asks_for_is_found(text: str, expected: dict[str, str]) -> N
         "<script src='local.js'></script><img src='/x.png'>",
         "<img src='http://localhost:8000/x.png'><img src='http://192.168.0.1/x.png'>",
         "<script>if (a) b = c // d.example.com\n</script>",
+        "<base href='/local/'><meta http-equiv=refresh content='5'>",
+        "<meta name=description content='0; url=https://words.example.com'>",
+        "<svg><a xlink:href='https://link.example.com'>see</a></svg>",
+        "<a href='https&#58;//link.example.com'>see</a>",
+        "<textarea><img alt='&lt;' src=&#104;ttps://shown.example.com></textarea>",
+        "<a onclick=\"open('https://click.example.com')\">see</a>",
+        "<img alt='https://alt.example.com' title=\"src='https://title.example.com'\">",
+        f"<img src='&#{'9' * 5000};//x.example.com'>",
     ],
 )
 def test_what_nobody_asks_for_is_left_out(text: str) -> None:
@@ -85,7 +121,26 @@ def test_style_sheets_and_scripts_of_their_own_are_read_as_such() -> None:
 
 @pytest.mark.parametrize(
     "piece",
-    ["<", "<!--", "<script>", 'srcset="', "//", "https://a.b/", '"//', "<a ", "url(", "a=", "<script "],
+    [
+        "<",
+        "<!--",
+        "<script>",
+        'srcset="',
+        "//",
+        "https://a.b/",
+        '"//',
+        "<a ",
+        "url(",
+        "a=",
+        "<script ",
+        "<a b='",
+        "<iframe srcdoc='&lt;",
+        "<a style='url(",
+        "&#1",
+        "<title>",
+        '<a b="c"',
+        "<p a=b ",
+    ],
 )
 def test_the_time_is_linear_in_the_text(piece: str) -> None:
     """Half a megabyte of any piece that a pattern begins with takes seconds, not hours."""

@@ -4,14 +4,16 @@ It finds what markup, style sheets and strings of scripts ask for, and leaves ou
 have to click. A script can put an address together in ways that no such look finds, and can hold one that it
 never asks for; what a page really asked for stands in the evidence once it was drawn.
 
-Every pattern is tried within a window of bounded size, so that the time is linear in the text.
+Markup is read tag by tag as a browser does, with character references resolved; every other pattern is tried
+within a window of bounded size. The time is linear in the text.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from beholder.evidence.hosts import host_kind
@@ -27,30 +29,35 @@ KINDS: dict[str, Kind] = {
     ".mjs": "js",
 }
 
-_WINDOW = 600
 _NEAR = 60
-"""Characters before an address in which its attribute, or what else asks for it, must stand."""
+"""Characters before an address in which what asks for it must stand."""
 
 # Backslashes: inside JSON a URL is written https:\/\/host. The name ends where a host's name can.
 _URL = re.compile(
     r"(?:(?P<scheme>https?|wss?):)?(?:\\?/){2}(?P<host>[^\s/?#\"'`<>()\\|,;]{1,300})", re.IGNORECASE
 )
-_ATTRIBUTE = re.compile(r"([\w:-]{1,40})\s{0,9}=\s{0,9}[\"']?\s{0,9}$")
 _CSS = re.compile(r"(?:url\(\s{0,9}[\"']?\s{0,9}|@import\s{1,9}[\"'])$", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"'`]\s{0,9}$")
 # An address in a string that is markup itself: a link is one, whatever the script does with it.
 _LINK_IN_STRING = re.compile(r"(?<![.\w])href\s{0,9}=\s{0,9}\\?[\"'`]\s{0,9}$", re.IGNORECASE)
-_TAG = re.compile(r"<([A-Za-z][\w:-]{0,40})[^<>]*")
-_REL = re.compile(
-    r"\brel\s{0,9}=\s{0,9}(?:\"([^\"<>]{0,200})|'([^'<>]{0,200})|([^\s\"'<>]{1,80}))", re.IGNORECASE
-)
-_SRCSET = re.compile(r"\b(?:image)?srcset\s{0,9}=\s{0,9}(\"[^\"]{0,20000}\"|'[^']{0,20000}')", re.IGNORECASE)
 _SCRIPT_OPEN = re.compile(r"<script\b([^<>]{0,2000})>", re.IGNORECASE)
 _SCRIPT_CLOSE = re.compile(r"</script", re.IGNORECASE)
 _DATA_TYPE = re.compile(r"\btype\s{0,9}=\s{0,9}[\"']?[\w/+.-]*json", re.IGNORECASE)
 
-_RESOURCE_ATTRIBUTES = {"src", "poster", "data", "background", "xlink:href", "data-src", "code", "archive"}
-_NO_RESOURCE_TAGS = {"a", "area", "base", "form"}
+_TAG_OPEN = re.compile(r"<([A-Za-z][^\s/>]{0,100})")
+_BETWEEN, _NAME, _EQUALS, _BARE = map(re.compile, (r"[\s/]+", r"=?[^\s/>=]*", r"\s*=\s*", r"[^\s>]+"))
+_RAW = {
+    element: re.compile(rf"</{element}", re.IGNORECASE)
+    for element in ("script", "style", "textarea", "title", "xmp")
+}
+_REFRESH = re.compile(r"[\s\d.]{0,40}[;,\s]{0,9}(?:url\s{0,9}=\s{0,9})?[\"']?(.*)", re.IGNORECASE | re.DOTALL)
+_IGNORED = re.compile(r"[\t\n\r]")
+_MAX_DEPTH = 3
+"""Pages in pages by srcdoc."""
+
+_RESOURCE_ATTRIBUTES = {"src", "poster", "data", "background", "data-src", "code", "archive"}
+# <base> asks for nothing itself, but all that is relative comes from there.
+_LINK_TAGS = {"a", "area", "form"}
 # What a browser without a window fetches of a page's links: no icons, no feeds, no manifest.
 _RESOURCE_RELS = {"stylesheet", "preload", "modulepreload", "prefetch"}
 # Names that documents are recognised by, which nobody asks for.
@@ -71,7 +78,7 @@ def outside_hosts(text: str, kind: Kind) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-def _mentions(text: str, kind: Kind) -> Iterator[tuple[str, str]]:
+def _mentions(text: str, kind: Kind, depth: int = 0) -> Iterator[tuple[str, str]]:
     if kind != "js":
         text = _without(text, *(("<!--", "-->") if kind == "html" else ("/*", "*/")))
     scripts = _Spans(text) if kind == "html" else None
@@ -79,22 +86,103 @@ def _mentions(text: str, kind: Kind) -> Iterator[tuple[str, str]]:
         host = _host(match["host"])
         if host is None:
             continue
-        before = text[max(0, match.start() - _WINDOW) : match.start()]
-        near = before[-_NEAR:]
+        near = text[max(0, match.start() - _NEAR) : match.start()]
         if _CSS.search(near):
             yield host, "url() of a style sheet"
-        elif kind == "js" or (scripts is not None and scripts.hold(match.start())):
-            if _QUOTED.search(near) and not _LINK_IN_STRING.search(near) and _asked(match, host):
-                yield host, "a string of a script"
-        elif kind == "html":
-            way = _markup(before, text[match.end() : match.end() + _WINDOW])
-            if way:
-                yield host, way
+            continue
+        in_script = kind == "js" or (scripts is not None and scripts.hold(match.start()))
+        if in_script and _QUOTED.search(near) and not _LINK_IN_STRING.search(near) and _asked(match, host):
+            yield host, "a string of a script"
     if kind == "html":
-        for match in _SRCSET.finditer(text):
-            for inner in _URL.finditer(match[1]):
-                if host := _host(inner["host"]):
-                    yield host, "srcset"
+        for element, attributes in _tags(text):
+            for name, value in attributes.items():
+                yield from _asked_by(element, name, value, attributes, depth)
+
+
+def _asked_by(
+    element: str, name: str, value: str, attributes: Mapping[str, str], depth: int
+) -> Iterator[tuple[str, str]]:
+    """What an attribute asks for, its character references resolved."""
+    way = f"{name} of <{element}>"
+    if name == "srcdoc" and depth < _MAX_DEPTH:
+        yield from ((host, f"{inner} in srcdoc") for host, inner in _mentions(value, "html", depth + 1))
+    elif name in {"srcset", "imagesrcset"}:
+        for inner in _URL.finditer(value):
+            if host := _host(inner["host"]):
+                yield host, "srcset"
+    elif name in {"onload", "onerror"}:  # what else runs needs a person
+        yield from _mentions(value, "js")
+    elif element == "meta" and name == "content":
+        refresh = attributes.get("http-equiv", "").strip().lower() == "refresh"
+        if refresh and (found := _REFRESH.match(value)) and (host := _address(found[1])):
+            yield host, "refresh of <meta>"
+    elif name in {"href", "xlink:href"}:
+        rel = set(attributes.get("rel", "").lower().split())
+        asks = element not in _LINK_TAGS and (element != "link" or rel & _RESOURCE_RELS)
+        if asks and (host := _address(value)):
+            yield host, way
+    elif name in _RESOURCE_ATTRIBUTES:
+        if host := _address(value):
+            yield host, way
+    elif "url(" in value.lower():
+        yield from _mentions(value, "css")
+
+
+def _address(value: str) -> str | None:
+    """The outside host of an attribute that is an address, as a browser reads it."""
+    match = _URL.match(_IGNORED.sub("", value.strip()).replace("\\", "/"))
+    return _host(match["host"]) if match else None
+
+
+def _tags(text: str) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each opening tag with its attributes, in one pass, by the rules of HTML's tokenizer.
+
+    What stands in scripts, styles and texts without markup is no tag; neither is one that never ends.
+    """
+    at = 0
+    unclosed = set()
+    while tag := _TAG_OPEN.search(text, at):
+        element, at = tag[1].lower(), tag.end()
+        attributes: dict[str, str] = {}
+        while True:
+            at = _end(_BETWEEN, text, at)
+            if at >= len(text):
+                return
+            if text[at] == ">":
+                break
+            start, at = at, _end(_NAME, text, at)
+            name, value = text[start:at].lower(), ""
+            if equals := _EQUALS.match(text, at):
+                at = equals.end()
+                quote = text[at : at + 1]
+                if quote in {'"', "'"}:
+                    start, at = at + 1, text.find(quote, at + 1)
+                    if at < 0:
+                        return
+                    value, at = text[start:at], at + 1
+                else:
+                    start, at = at, _end(_BARE, text, at)
+                    value = text[start:at]
+            attributes.setdefault(name, _unescaped(value))
+        yield element, attributes
+        # In SVG, though not in HTML, <script/> is whole.
+        if element in _RAW and element not in unclosed and text[at - 1] != "/":
+            if closing := _RAW[element].search(text, at):
+                at = closing.start()
+            else:
+                unclosed.add(element)
+
+
+def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
+    match = pattern.match(text, at)
+    return match.end() if match else at
+
+
+def _unescaped(value: str) -> str:
+    try:
+        return html.unescape(value)
+    except ValueError:  # a number of more digits than Python reads
+        return value
 
 
 def _asked(match: re.Match[str], host: str) -> bool:
@@ -102,26 +190,6 @@ def _asked(match: re.Match[str], host: str) -> bool:
     if host in _NAMESPACES:
         return False
     return match["scheme"] is not None or bool(re.fullmatch(r"\.?[\w-]+(\.[\w-]+)*\.[a-z]{2,}", host))
-
-
-def _markup(before: str, after: str) -> str | None:
-    """How markup asks for an address that stands between these texts; None where it does not."""
-    attribute = _ATTRIBUTE.search(before[-_NEAR:])
-    tag = _TAG.fullmatch(before, max(0, before.rfind("<")))
-    if not attribute or not tag:
-        return None
-    name, element = attribute[1].lower(), tag[1].lower()
-    if name == "href":
-        if element in _NO_RESOURCE_TAGS:
-            return None
-        if element == "link":
-            whole = tag[0] + after.partition(">")[0]
-            rel = _REL.search(whole)
-            words = (rel[1] or rel[2] or rel[3] or "").lower().split() if rel else []
-            if not _RESOURCE_RELS.intersection(words):
-                return None
-        return f"href of <{element}>"
-    return f"{name} of <{element}>" if name in _RESOURCE_ATTRIBUTES else None
 
 
 def _host(raw: str) -> str | None:
