@@ -225,6 +225,12 @@ def test_a_class_that_utf8_cannot_hold_is_still_printed_as_json(
     assert done.returncode == 0, done.stderr
     per_class = json.loads(done.stdout)["models"]["m"]["scopes"]["valid"]["classification"]["per_class"]
     assert "\ud800<b>" in per_class
+    for words in (["check"], ["render", "--worst", 1, "-o", tmp_path / "o" / "x.png"]):
+        done = run(words[0], *inputs(files, "m"), *words[1:])
+        assert (done.returncode, "Traceback" in done.stderr) == (0, False)
+    pytest.importorskip("pyarrow", reason="pyarrow is optional")
+    done = run("score", *inputs(files, "m"), "--out-dir", tmp_path / "out", "--parquet")
+    assert done.returncode == 0, done.stderr
 
 
 def test_render_draws_one_image_and_a_sheet_of_the_worst(files: dict[str, Path], tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 
 from beholder.detection import words
-from beholder.detection.draw import drawn_corners, find_picture, load_picture, render_scene
+from beholder.detection.draw import contact_sheet, find_picture, load_picture, render_scene
 from beholder.detection.job import ScoreSpec, run_score
 from beholder.detection.markdown import escaped, markdown_report
 from beholder.detection.page import html_page
@@ -26,6 +26,7 @@ from beholder.detection.scene import (
     MISSED,
     Mark,
     Scene,
+    drawn_corners,
     scenes,
     worst_images,
 )
@@ -198,3 +199,34 @@ def test_csv_reads_back_and_parquet_holds_the_same(tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is optional")
     write_parquet(table, tmp_path / "t.parquet")
     assert parquet.read_table(tmp_path / "t.parquet").to_pydict() == table
+
+
+def test_text_that_utf8_cannot_hold_is_written_as_its_escape(tmp_path: Path) -> None:
+    """In Parquet as in CSV; in pictures; on a terminal, where control characters are escaped too."""
+    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is optional")
+    write_parquet({"class": ["\ud800", "é"], "tp": [1, None]}, tmp_path / "t.parquet")
+    found = parquet.read_table(tmp_path / "t.parquet").to_pydict()
+    assert found == {"class": ["\\ud800", "é"], "tp": [1, None]}
+    assert words.printable("a\x1b[31m\n\ud800\u2028é漢") == "a\\x1b[31m\\n\\ud800\\u2028é漢"
+    render_scene(scene(Mark(FALSE, "\ud800\x1b", (1, 1, 9, 9))))
+
+
+@pytest.mark.parametrize(
+    ("width", "height"),
+    [(5e-324, 5e-324), (1e-300, 9), (9, 5e-324), (1e308, 1e308), (1, 1e308), (1e308, 1), (0.01, 0.02)],
+)
+def test_sizes_beyond_all_use_are_drawn(width: float, height: float, tmp_path: Path) -> None:
+    """As a strip of a pixel or more, alone, on a sheet and on the page."""
+    odd = Scene("i", width, height, "m", 0.5, 2, (Mark(HIT, "k", (0, 0, width, height)),))
+    picture = render_scene(odd)
+    assert max(picture.size) <= 1626
+    assert min(contact_sheet([picture, picture]).size) > 0
+    row = {"image_id": "i", "width": width, "height": height}
+    (tmp_path / "g.jsonl").write_text(
+        json.dumps(row | {"boxes": [{"class": "k", "bbox": [0, 0, width, height]}]})
+    )
+    (tmp_path / "m.jsonl").write_text('{"image_id": "i", "detections": []}')
+    spec = ScoreSpec(tmp_path / "g.jsonl", {"m": tmp_path / "m.jsonl"})
+    boxes = re.findall(r'viewBox="0 0 ([0-9.]+) ([0-9.]+)" role', html_page(run_score(spec)))
+    assert boxes
+    assert all(1 <= float(side) <= 480 for box in boxes for side in box)

@@ -7,7 +7,8 @@
     models = [load_predictions(Path("yolo.jsonl"), gold, name="yolo")]
     score(gold, models)["models"]["yolo"]["scopes"]["valid"]["localisation"]["0.5"]["micro"]
 
-From arrays: `Gold(ids, sizes, boxes_from_arrays(image, classes, corners))`, and `Predictions` likewise.
+From arrays: `Gold(ids, sizes, boxes_from_arrays(image, classes, corners))`, and
+`predictions_from_boxes(name, boxes, gold)`.
 Names are loaded on first use, so that `import beholder.detection` costs nothing.
 """
 

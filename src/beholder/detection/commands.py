@@ -231,6 +231,7 @@ def render(
 ) -> None:
     """Draw gold and predicted boxes with what became of each."""
     from beholder.detection.job import draw_scenes
+    from beholder.detection.words import printable
     from beholder.detection.write import safe_out_dir
 
     if bool(image_ids) == bool(worst):
@@ -244,9 +245,8 @@ def render(
         return
     for one in drawn:
         missing = "" if one["picture"] or images is None else "  (no picture found)"
-        click.echo(
-            f"{one['image_id']}  {one['model']}  TP {one['tp']}  FP {one['fp']}  FN {one['fn']}{missing}"
-        )
+        counts = f"TP {one['tp']}  FP {one['fp']}  FN {one['fn']}{missing}"
+        click.echo(f"{printable(one['image_id'])}  {printable(one['model'])}  {counts}")
     click.echo(f"Written: {out}")
 
 
@@ -386,7 +386,9 @@ def _per_model(items: Iterable[str], models: Mapping[str, Path], flag: str) -> d
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    from beholder.detection.words import printable
+
+    click.echo(printable(line), err=True)
 
 
 def _print_json(value: Any) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont, ImageOps, UnidentifiedImageError
 
-from beholder.detection.scene import COLOURS, DASHES, WIDTHS, WORDS, Mark, Scene
+from beholder.detection.scene import COLOURS, DASHES, WIDTHS, WORDS, Mark, Scene, drawn_corners, drawn_scale
+from beholder.detection.words import printable
 
 MAX_SIDE_PX = 1600
 _SHEET_COLUMNS, _SHEET_CELL_PX, _BAR_PX = 3, 520, 26
@@ -64,7 +65,7 @@ def render_scene(
         picture: Stretched to the size that gold declares; grey ground if None.
         max_side: Longest side of the result in pixels.
     """
-    scale = min(max_side / max(scene.width, scene.height), max(1.0, 480 / max(scene.width, scene.height)))
+    scale = min(drawn_scale(scene, max_side), max(1.0, drawn_scale(scene, 480)))
     size = max(1, round(scene.width * scale)), max(1, round(scene.height * scale))
     ground = Image.new("RGB", size, "#d9d9d9") if picture is None else picture.resize(size)
     sheet = Image.new("RGB", (size[0], size[1] + _BAR_PX), "white")
@@ -82,7 +83,7 @@ def contact_sheet(pictures: Sequence[Image.Image], *, columns: int = _SHEET_COLU
     """Pictures side by side, with the key to colours and lines below."""
     columns = max(1, min(columns, len(pictures)))
     cell = _SHEET_CELL_PX
-    small = [ImageOps.contain(picture, (cell - 12, cell - 12)) for picture in pictures]
+    small = [_fitted(picture, cell - 12) for picture in pictures]
     rows = [small[at : at + columns] for at in range(0, len(small), columns)]
     heights = [max(one.height for one in row) + 12 for row in rows]
     sheet = Image.new("RGB", (columns * cell, sum(heights) + 4 * _BAR_PX + 6), "white")
@@ -91,6 +92,12 @@ def contact_sheet(pictures: Sequence[Image.Image], *, columns: int = _SHEET_COLU
             sheet.paste(one, (column * cell + 6, sum(heights[:at]) + 6))
     _draw_key(ImageDraw.Draw(sheet), 6, sum(heights) + 6)
     return sheet
+
+
+def _fitted(picture: Image.Image, side: int) -> Image.Image:
+    """The picture with its longer side of that many pixels, the other one at least 1."""
+    scale = side / max(picture.size)
+    return picture.resize((max(1, round(picture.width * scale)), max(1, round(picture.height * scale))))
 
 
 def with_key(picture: Image.Image) -> Image.Image:
@@ -104,7 +111,9 @@ def with_key(picture: Image.Image) -> Image.Image:
 def _title(scene: Scene) -> str:
     answer = ("no answer", "malformed answer", "")[scene.status]
     counts = f"TP {scene.count('hit')}  FP {scene.count('false')}  FN {scene.count('missed')}"
-    return f"{scene.image_id}  {scene.model}  IoU {scene.threshold:g}  {answer or counts}"
+    return (
+        f"{printable(scene.image_id)}  {printable(scene.model)}  IoU {scene.threshold:g}  {answer or counts}"
+    )
 
 
 def _draw_mark(
@@ -117,22 +126,13 @@ def _draw_mark(
         _draw_line(draw, a, b, DASHES[mark.kind], colour, width)
     if mark.kind == "matched":
         return  # its partner carries the name
-    text = f"{ {'missed': 'FN', 'hit': 'TP', 'false': 'FP'}[mark.kind] } {mark.label}"
+    text = f"{ {'missed': 'FN', 'hit': 'TP', 'false': 'FP'}[mark.kind] } {printable(mark.label)}"
     left, top, right, bottom = draw.textbbox((0, 0), text, font=font)
     y = y1 - (bottom - top) - 6 if y1 - (bottom - top) - 6 > _BAR_PX else y1 + 2
     draw.rectangle((x1, y, x1 + right - left + 6, y + bottom - top + 5), fill=colour)
     draw.text(
         (x1 + 3 - left, y + 2 - top), text, fill="white" if mark.kind != "missed" else "black", font=font
     )
-
-
-def drawn_corners(mark: Mark, scale: float, size: tuple[int, int]) -> tuple[float, float, float, float]:
-    """Corners in order, scaled, at most a little outside, at least 3 pixels wide: drawn, not measured."""
-    x1, y1, x2, y2 = mark.corners
-    xs, ys = sorted((x1, x2)), sorted((y1, y2))
-    left, right = (min(max(x * scale, -8.0), size[0] + 8.0) for x in xs)
-    top, bottom = (min(max(y * scale, -8.0), size[1] + 8.0) for y in ys)
-    return left, top, max(right, left + 3), max(bottom, top + 3)
 
 
 def _draw_line(

@@ -16,6 +16,7 @@ from beholder.detection.words import (
     main_iou,
     number,
     p_value,
+    printable,
 )
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~])")
@@ -224,13 +225,13 @@ def plain_summary(summary: Mapping[str, Any]) -> str:
         f"{summary['n_common']} images answered by all"
     ]
     if "note" in summary:
-        lines.insert(0, summary["note"])
+        lines.insert(0, printable(summary["note"]))
     for name, result in summary["models"].items():
         c = result["coverage"]
         figures = result["scopes"]["valid"]
         leaves = leaves_of(summary, name, "valid")
         lines.append(
-            f"\n{name}: {c['n_valid']} valid, {c['n_invalid']} invalid, {c['n_missing']} missing; "
+            f"\n{printable(name)}: {c['n_valid']} valid, {c['n_invalid']} invalid, {c['n_missing']} missing; "
             f"coverage {number(c['coverage'])}; negative-image FPR {number(figures['negative_fpr'])}"
         )
         for task, block in tasks_of(summary, figures):
@@ -251,13 +252,14 @@ def plain_agreement(found: Mapping[str, Any]) -> str:
     for name, scope in {"overall": found["overall"], **found["groups"]}.items():
         leaf = limits(scope.get("intervals", {}).get("alpha"))
         lines.append(
-            f"{name}: {scope['n_images']} images, {scope['n_images_paired']} rated by two or more; "
+            f"{printable(name)}: {scope['n_images']} images, "
+            f"{scope['n_images_paired']} rated by two or more; "
             f"alpha {number(scope['alpha'])}{f' ({leaf})' if leaf else ''}"
         )
         for pair in scope["pairs"]:
             boxes = "  ".join(f"box F1 at {key} {number(value)}" for key, value in pair["box_f1"].items())
             lines.append(
-                f"    {pair['first']} - {pair['second']}: {pair['n_images']} images  "
+                f"    {printable(pair['first'])} - {printable(pair['second'])}: {pair['n_images']} images  "
                 f"kappa {number(pair['kappa'])}  class-set F1 {number(pair['class_set_f1'])}  {boxes}"
             )
     return "\n".join(lines)
@@ -271,8 +273,8 @@ def plain_check(report: Mapping[str, Any]) -> str:
             f"inventory: {inventory['files']} files, {len(inventory['changed'])} changed, "
             f"{len(inventory['missing'])} missing"
         )
-        lines += [f"    changed {name}" for name in inventory["changed"]]
-        lines += [f"    missing {name}" for name in inventory["missing"]]
+        lines += [f"    changed {printable(name)}" for name in inventory["changed"]]
+        lines += [f"    missing {printable(name)}" for name in inventory["missing"]]
     if gold := report.get("gold"):
         lines.append(
             f"gold: {gold['images']} images ({gold['negative_images']} without boxes), "
@@ -281,13 +283,18 @@ def plain_check(report: Mapping[str, Any]) -> str:
     for name, model in report.get("models", {}).items():
         fit = model["mean_best_iou"].get(model["box_format"])
         lines.append(
-            f"{name}: {model['valid']} valid, {model['invalid']} invalid, {model['missing']} missing, "
+            f"{printable(name)}: {model['valid']} valid, {model['invalid']} invalid, "
+            f"{model['missing']} missing, "
             f"{model['bad_lines']} bad lines, {model['unknown_images']} unknown images; "
             f"{model['detections']} boxes, {model['degenerate']} without area, "
             f"{model['out_of_image']} over an edge; "
             f"read as {model['box_format']}, mean best IoU {NONE if fit is None else number(fit)}"
         )
         if model["classes_not_in_gold"]:
-            lines.append(f"    classes that gold lacks: {', '.join(model['classes_not_in_gold'])}")
-    lines += [f"Warning: {warning['model']}: {warning['message']}" for warning in report["warnings"]]
+            lines.append(
+                f"    classes that gold lacks: {', '.join(map(printable, model['classes_not_in_gold']))}"
+            )
+    lines += [
+        f"Warning: {printable(warning['model'])}: {warning['message']}" for warning in report["warnings"]
+    ]
     return "\n".join(lines)

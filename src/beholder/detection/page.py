@@ -21,7 +21,17 @@ from markupsafe import Markup
 from beholder.detection import words
 from beholder.detection.job import ScoreResult
 from beholder.detection.markdown import leaves_of_task, tasks_of
-from beholder.detection.scene import COLOURS, DASHES, WIDTHS, WORDS, Scene, scenes, worst_images
+from beholder.detection.scene import (
+    COLOURS,
+    DASHES,
+    WIDTHS,
+    WORDS,
+    Scene,
+    drawn_corners,
+    drawn_scale,
+    scenes,
+    worst_images,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -200,21 +210,19 @@ def _drawings(result: ScoreResult, images: Path | None) -> list[tuple[str, list[
 
 
 def _drawing(scene: Scene, images: Path | None) -> Drawing:
-    scale = _THUMB_PX / max(scene.width, scene.height)
-    size = scene.width * scale, scene.height * scale
+    scale = drawn_scale(scene, _THUMB_PX)
+    size = max(1.0, scene.width * scale), max(1.0, scene.height * scale)
     boxes = []
     for mark in scene.marks:
-        x1, y1, x2, y2 = mark.corners
-        left, right = (min(max(x * scale, -8.0), size[0] + 8.0) for x in sorted((x1, x2)))
-        top, bottom = (min(max(y * scale, -8.0), size[1] + 8.0) for y in sorted((y1, y2)))
+        left, top, right, bottom = drawn_corners(mark, scale, size)
         boxes.append(
             {
                 "kind": mark.kind,
                 "label": mark.label,
                 "x": round(left, 1),
                 "y": round(top, 1),
-                "width": round(max(right - left, 3), 1),
-                "height": round(max(bottom - top, 3), 1),
+                "width": round(right - left, 1),
+                "height": round(bottom - top, 1),
             }
         )
     return Drawing(scene, _thumbnail(scene, images), round(size[0], 1), round(size[1], 1), tuple(boxes))

@@ -10,7 +10,7 @@ identity.
 
 A typed decoder reads the lines. It is stricter than the rules in a few corners (a NaN under a key that
 nobody reads), so a line that it refuses goes to a slow reader that follows the rules to the letter.
-Blocks bound the memory: beside the arrays (40 bytes a box, twice while they are joined) there are only the
+Blocks bound the memory: beside the arrays (40 bytes a box, 32 more while they are joined) there are only the
 objects of one block.
 """
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-_FENCED = re.compile(r"```(?:json\b)?(.*)```", re.DOTALL | re.IGNORECASE)
+_FENCED = re.compile(r"```(?:json\b)?(.*)```", re.ASCII | re.DOTALL | re.IGNORECASE)
 
 
 class Detection(msgspec.Struct, gc=False):

@@ -52,6 +52,22 @@ class Scene:
         return sum(mark.kind == kind for mark in self.marks)
 
 
+def drawn_scale(scene: Scene, longest_px: float) -> float:
+    """Drawn pixels per pixel of the image, so that its longer side has `longest_px`.
+
+    An image that is declared smaller than a thousandth of a pixel is drawn as if it were that large.
+    """
+    return longest_px / max(scene.width, scene.height, 1e-3)
+
+
+def drawn_corners(mark: Mark, scale: float, size: tuple[float, float]) -> tuple[float, float, float, float]:
+    """Corners in order, scaled, at most a little outside, at least 3 pixels wide: drawn, not measured."""
+    x1, y1, x2, y2 = mark.corners
+    left, right = (min(max(x * scale, -8.0), size[0] + 8.0) for x in sorted((x1, x2)))
+    top, bottom = (min(max(y * scale, -8.0), size[1] + 8.0) for y in sorted((y1, y2)))
+    return left, top, max(right, left + 3), max(bottom, top + 3)
+
+
 def scenes(gold: Gold, model: Predictions, images: Sequence[int], threshold: float) -> list[Scene]:
     """Scenes of some images, by position."""
     gold_matched, predicted_matched = match_boxes(gold.boxes, model.boxes, threshold)

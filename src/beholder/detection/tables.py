@@ -111,4 +111,11 @@ def write_parquet(table: Table, path: Path) -> None:
         raise MissingTool(
             "Parquet needs pyarrow: pip install pyarrow", slug="missing_pyarrow", concerns="--parquet"
         ) from None
-    parquet.write_table(arrow.table(table), path)
+    parquet.write_table(
+        arrow.table({name: list(map(_in_utf8, values)) for name, values in table.items()}), path
+    )
+
+
+def _in_utf8(value: Any) -> Any:
+    """Texts as the CSV file has them: half a surrogate pair, which UTF-8 cannot hold, is its escape."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from beholder.detection.boxes import Boxes, Gold, IntArray, Predictions
-from beholder.detection.formats import is_degenerate
 from beholder.detection.match import maximum_matching
 from beholder.detection.pairs import Groups
 from beholder.errors import SpecError
@@ -137,4 +136,4 @@ def match_boxes(gold: Boxes, predicted: Boxes, threshold: float) -> tuple[IntArr
 
 def n_degenerate(boxes: Boxes) -> int:
     """Boxes without area."""
-    return int(is_degenerate(boxes.corners).sum())
+    return int(boxes.degenerate.sum())

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 NONE = "–"
+
+# Control characters, separators of lines, marks that turn the direction of writing, half surrogate pairs.
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 METHODS = {
     "bca": "bias-corrected and accelerated bootstrap over images",
@@ -14,6 +18,11 @@ METHODS = {
     "constant": "nothing varied and no other rule applies: no interval",
     "undefined": "the figure itself is undefined",
 }
+
+
+def printable(text: str) -> str:
+    """Text on one line that a terminal or a picture shows: what has no shape is written as its escape."""
+    return _UNSEEN.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 def number(value: float | None) -> str:
