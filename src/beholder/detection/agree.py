@@ -25,7 +25,7 @@ from beholder.detection.annotations import Annotations
 from beholder.detection.boxes import Boxes
 from beholder.detection.replicates import products
 from beholder.detection.tally import checked_thresholds, match_boxes
-from beholder.detection.uncertainty import interval_leaf
+from beholder.detection.uncertainty import interval_leaf, number_or_null
 from beholder.errors import SpecError
 from beholder.stats.agreement import alpha_terms, cohen_kappa, krippendorff_alpha
 from beholder.stats.bootstrap import intervals, moments, resampling_counts
@@ -108,7 +108,7 @@ def _scope(
     sums = products([csr_array(table.T)], resampling_counts, (seed, 0), len(images), replicates)[0]
     figures = layout.figures(sums)
     leaves = _leaves(figures, table, layout) if replicates else {}
-    number = {key: _number(values[0]) for key, values in figures.items()}
+    number = {key: number_or_null(values[0]) for key, values in figures.items()}
     at = annotations.annotators
     return {
         "n_images": len(images),
@@ -260,10 +260,6 @@ def _pair_leaves(leaves: dict[Key, Any], k: int, thresholds: tuple[float, ...]) 
         "class_set_f1": leaves["class_set_f1", k],
         "box_f1": {str(t): leaves["box_f1", k, t] for t in thresholds},
     }
-
-
-def _number(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

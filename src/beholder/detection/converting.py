@@ -11,6 +11,7 @@ from typing import Any
 from beholder.detection import convert as forms
 from beholder.detection.convert import Record
 from beholder.detection.formats import canonical_format
+from beholder.detection.inventory import file_sha256
 from beholder.detection.read import load_gold, load_predictions
 from beholder.detection.write import refuse_input_folder, safe_out_dir, strict_json, write_text
 from beholder.errors import SpecError
@@ -173,8 +174,7 @@ def _digest(source: Path) -> str:
     if source.is_dir():
         lines = [f"{_digest(file)}  {file.name}\n" for file in sorted(source.iterdir()) if file.is_file()]
         return hashlib.sha256("".join(lines).encode()).hexdigest()
-    with source.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    return file_sha256(source)
 
 
 def _misuse(what: str) -> SpecError:

@@ -89,12 +89,17 @@ def verify_inventory(path: Path) -> dict[str, Any]:
             raise _bad(path, f"{name!r} lies outside of its folder")
         if not exists:
             missing.append(name)
-        elif _digest(file) != digest:
+        elif file_sha256(file) != digest:
             changed.append(name)
     return {"files": len(listed), "changed": changed, "missing": missing}
 
 
-def _digest(file: Path) -> str:
+def file_sha256(file: Path) -> str:
+    """Digest of a file's bytes.
+
+    Raises:
+        SpecError: `unreadable`.
+    """
     try:
         with file.open("rb") as opened:
             return hashlib.file_digest(opened, "sha256").hexdigest()

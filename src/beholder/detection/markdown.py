@@ -17,6 +17,7 @@ from beholder.detection.words import (
     number,
     p_value,
     printable,
+    summary_f_key,
 )
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~])")
@@ -99,16 +100,10 @@ def _headline_table(summary: Mapping[str, Any], scope: str) -> str:
                     number(block["macro_gold"][key]),
                 ]
             )
-    f = f_title(_any_f_key(summary))
+    f = f_title(summary_f_key(summary))
     head = ["model", "task", "TP", "FP", "FN", "precision", "recall"]
     head += [f"micro {f}", "95%", f"macro {f}", "95%", f"macro {f}, gold classes"]
     return _table(head, rows) + "\n" + _negatives(summary, scope)
-
-
-def _any_f_key(summary: Mapping[str, Any]) -> str:
-    for result in summary["models"].values():
-        return f_key(result["scopes"]["valid"]["classification"]["micro"])
-    return "f"
 
 
 def _negatives(summary: Mapping[str, Any], scope: str) -> str:
@@ -127,7 +122,7 @@ def _negatives(summary: Mapping[str, Any], scope: str) -> str:
 def _sections(summary: Mapping[str, Any]) -> list[str]:
     iou = main_iou(summary)
     parts = []
-    key = _any_f_key(summary)
+    key = summary_f_key(summary)
     for name, result in summary["models"].items():
         block = result["scopes"]["valid"]["localisation"][iou]
         found = leaves_of_task(leaves_of(summary, name, "valid"), f"IoU {iou}").get("per_class", {})
@@ -219,7 +214,7 @@ def _method(summary: Mapping[str, Any]) -> str:
 
 def plain_summary(summary: Mapping[str, Any]) -> str:
     """The headline figures, one line a model and task."""
-    key = _any_f_key(summary)
+    key = summary_f_key(summary)
     lines = [
         f"{summary['n_gold_images']} images, {summary['gold_boxes']} gold boxes; "
         f"{summary['n_common']} images answered by all"

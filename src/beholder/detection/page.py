@@ -69,7 +69,7 @@ def html_page(result: ScoreResult, *, images: Path | None = None) -> str:
     """
     style = _style()
     summary = result.summary
-    key = _f_key(summary)
+    key = words.summary_f_key(summary)
     return (
         _environment()
         .get_template("page.html")
@@ -99,11 +99,6 @@ def policy(style: str) -> str:
     return (
         f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def _f_key(summary: Mapping[str, Any]) -> str:
-    first = next(iter(summary["models"].values()))
-    return words.f_key(first["scopes"]["valid"]["classification"]["micro"])
 
 
 def bar(value: float | None, leaf: Mapping[str, Any] | None, label: str) -> Bar:

@@ -257,7 +257,7 @@ class _Study:
         permuted = self._permuted(sums[a].tasks[task], sums[b].tasks[task], gold)
         return [
             {
-                "difference": _number(difference[k, 0]),
+                "difference": number_or_null(difference[k, 0]),
                 **interval_leaf(difference[k, 0], found, k, 0),
                 "p": permutation_p_value(difference[k, 0], permuted[k]),
             }
@@ -327,5 +327,6 @@ def _pair(limits: FloatArray) -> list[float] | None:
     return [low, high] if low < high else None
 
 
-def _number(value: float) -> float | None:
+def number_or_null(value: float) -> float | None:
+    """A figure as plain data: NaN is null."""
     return None if np.isnan(value) else float(value)

@@ -53,6 +53,13 @@ def f_key(figures: Mapping[str, Any]) -> str:
     return next(key for key in figures if key.startswith("f") and key not in {"fp", "fn"})
 
 
+def summary_f_key(summary: Mapping[str, Any]) -> str:
+    """The key of the F score of a whole summary."""
+    for model in summary["models"].values():
+        return f_key(model["scopes"]["valid"]["classification"]["micro"])
+    return "f"
+
+
 def f_title(key: str) -> str:
     """The F score's name for people: F2 for f2."""
     return key.upper()
