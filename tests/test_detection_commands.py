@@ -186,6 +186,23 @@ def test_a_linked_input_guards_the_folder_of_the_link_too(files: dict[str, Path]
         assert json.loads(done.stdout)["error"] == "out_dir_is_input"
 
 
+def test_paths_that_lead_nowhere_are_refused_plainly(files: dict[str, Path], tmp_path: Path) -> None:
+    """Links in a circle and names that are too long, as inputs and as results."""
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    long = tmp_path / ("n" * 400)
+    for bad in (tmp_path / "a", long):
+        for words in (
+            ["score", "--gold", bad, "--predictions", files["m"], "--out-dir", tmp_path / "o"],
+            ["score", *inputs(files, "m"), "--out-dir", bad],
+            ["score", "--gold", files["gold"], "--predictions", f"m={bad}"],
+            ["convert", files["gold"], "--from", "jsonl", "--kind", "gold", "--to", "voc", "-o", bad],
+        ):
+            done = run(*words, "--json")
+            assert (done.returncode, "Traceback" in done.stderr) == (2, False), done.stderr
+            assert json.loads(done.stdout)["error"] in {"unreadable", "unwritable"}
+
+
 def test_formats_and_settings_are_declared_per_model_and_recorded(
     files: dict[str, Path], tmp_path: Path
 ) -> None:

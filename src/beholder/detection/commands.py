@@ -361,7 +361,7 @@ def _named_paths(items: Iterable[str], flag: str) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for item in items:
         name, equals, file = item.partition("=")
-        if not equals or Path(item).is_file():
+        if not equals or _is_file(item):
             name, file = Path(item).stem, item
         if not name or not file:
             raise ConfigError(f"{flag} {item!r}: write NAME=FILE", concerns=flag)
@@ -369,6 +369,13 @@ def _named_paths(items: Iterable[str], flag: str) -> dict[str, Path]:
             raise SpecError(f"{flag}: two models are called {name!r}", slug="duplicate_model", concerns=name)
         found[name] = Path(file)
     return found
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except OSError:  # a name that is too long
+        return False
 
 
 def _per_model(items: Iterable[str], models: Mapping[str, Path], flag: str) -> dict[str, str]:

@@ -13,7 +13,7 @@ from beholder.detection.convert import Record
 from beholder.detection.formats import canonical_format
 from beholder.detection.inventory import file_sha256
 from beholder.detection.read import load_gold, load_predictions
-from beholder.detection.write import refuse_input_folder, safe_out_dir, strict_json, write_text
+from beholder.detection.write import is_folder, refuse_input_folder, safe_out_dir, strict_json, write_text
 from beholder.errors import SpecError
 
 RESULTS_NOTE = (
@@ -92,7 +92,7 @@ def _check_out(spec: ConvertSpec) -> None:
     safe_out_dir(spec.out.parent, inputs)
     if spec.target_format in {"yolo", "voc"}:
         refuse_input_folder(spec.out, inputs)
-        if spec.out.is_dir() and any(spec.out.iterdir()):
+        if is_folder(spec.out) and any(spec.out.iterdir()):
             raise SpecError(
                 f"{spec.out} is not empty; name a new folder, so that nothing stale is among the result",
                 slug="out_not_empty",

@@ -43,14 +43,29 @@ def refuse_input_folder(out_dir: Path, inputs: Iterable[Path]) -> None:
     Raises:
         SpecError: `out_dir_is_input`.
     """
-    target = out_dir.resolve()
+    target = _real(out_dir)
     for file in inputs:
-        if target in ({file.resolve()} if file.is_dir() else {file.resolve().parent, file.parent.resolve()}):
+        if target in ({_real(file)} if is_folder(file) else {_real(file).parent, _real(file.parent)}):
             raise SpecError(
                 f"{out_dir} holds the input {file.name}; name another folder for the results",
                 slug="out_dir_is_input",
                 concerns=str(out_dir),
             )
+
+
+def is_folder(path: Path) -> bool:
+    """Also for what can be no path: False."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a name that is too long
+        return False
+
+
+def _real(path: Path) -> Path:
+    try:
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):  # links in a circle; a name that is too long
+        return path.absolute()
 
 
 def write_text(path: Path, text: str) -> Path:
