@@ -388,3 +388,12 @@ def test_a_file_that_a_run_finds_too_large_is_told(tmp_path: Path) -> None:
     with pytest.raises(BrokenArtifact) as caught:
         read_below(tmp_path / "run", "a.xyz")
     assert caught.value.slug == "too_large"
+
+
+def test_a_wording_without_its_protocol_is_refused(tmp_path: Path) -> None:
+    """It would be ignored without a word."""
+    picture(tmp_path / "run" / "a.png")
+    words = write(tmp_path / "words.txt", "{prompt}")
+    line = command("validate-run", "--tasks", tasks_file(tmp_path, "a"), "--run-dir", tmp_path / "run")
+    done = run([*line, "--prompt-file", str(words)])
+    assert (done.returncode, "name the protocol too" in done.stderr) == (2, True)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from beholder.cli.common import EXIT_USER, PATH, json_flag, option, pairs, print_json
+from beholder.errors import ConfigError
 
 
 @click.command(
@@ -47,6 +48,8 @@ def validate_run_command(
     from beholder.run import parse_run_dirs
     from beholder.validation import validate_run
 
+    if prompt_file is not None and not protocol:
+        raise ConfigError("--prompt-file: name the protocol too, with --protocol", concerns="--prompt-file")
     loaded = load_protocol(protocol, prompt_file=prompt_file) if protocol else None
     mapping = pairs((columns or "").split(","), "--columns")
     models = {
