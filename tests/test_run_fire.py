@@ -363,3 +363,17 @@ def test_a_terminal_sees_how_far_it_is(tmp_path: Path) -> None:
     text = shown.decode("utf-8", "replace")
     for word in ("/6", "unscored", "/s", "left", "price unknown"):
         assert word in text
+
+
+def test_a_log_says_what_is_waited_for() -> None:
+    """Calls under way, or evidence, in the line that a log gets now and then."""
+    from beholder.records import Reply
+    from beholder.run.progress import Progress
+
+    progress = Progress(planned=3)
+    assert "preparing evidence" in progress.line()
+    progress.asked()
+    progress.asked()
+    assert "waiting for 2 calls" in progress.line()
+    progress.attempted(Reply(text=""))
+    assert "waiting for 1 call" in progress.line()

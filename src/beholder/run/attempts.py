@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
@@ -11,6 +11,7 @@ from beholder.errors import JudgeError
 from beholder.judges import price_at
 from beholder.records import Reply
 from beholder.run.budget import Budget
+from beholder.run.progress import Progress
 from beholder.store import Attempt, CallKey, Ledger
 
 Price = tuple[Decimal, Decimal]
@@ -32,7 +33,7 @@ class AttemptRecord:
     budget: Budget
     worst_usd: Decimal
     price: Price | None
-    saw: Callable[[Reply | JudgeError], object]
+    progress: Progress
     _attempt: Attempt | None = field(default=None)
     _reserved: Decimal = Decimal(0)
 
@@ -40,6 +41,7 @@ class AttemptRecord:
         """Before the request leaves. Raises JudgeRejected if the budget is used up."""
         self._reserved = await self.budget.reserve(self.worst_usd)
         self._attempt = await self.ledger.intend(self.key, self.request, attempt)
+        self.progress.asked()
 
     async def finished(self, attempt: int, outcome: Reply | JudgeError) -> None:
         """When its outcome is known."""
@@ -53,7 +55,7 @@ class AttemptRecord:
             if self.price is not None and outcome.usage is not None:
                 outcome.cost_usd = price_at(outcome.usage, *self.price)
             await self.ledger.attempt_failed(self._attempt, outcome)
-        self.saw(outcome)
+        self.progress.attempted(outcome)
         await self.budget.settle(self._reserved, self._cost(outcome))
 
     def _cost(self, outcome: Reply | JudgeError) -> Decimal:

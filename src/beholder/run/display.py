@@ -34,6 +34,7 @@ async def _show_bar(progress: Progress) -> None:
             words = [
                 f"{progress.outcomes['unscored']} unscored",
                 f"{progress.rate:.1f}/s",
+                progress.waiting,
                 "" if left is None else f"{duration(left)} left",
                 progress.cost,
             ]

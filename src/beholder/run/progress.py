@@ -21,6 +21,7 @@ class Progress:
         done: Tasks that have a row.
         outcomes: Rows by outcome.
         calls: Answers received in this run; `reused_calls`: answers taken from the ledger.
+        under_way: Requests that are waited for.
         cost_usd: Of answers with a known price; `unpriced` counts the others.
         problems: The first three different messages of calls that failed for good.
     """
@@ -31,14 +32,20 @@ class Progress:
     calls: int = 0
     reused_calls: int = 0
     failed_calls: int = 0
+    under_way: int = 0
     cost_usd: Decimal = Decimal(0)
     unpriced: int = 0
     problems: list[str] = field(default_factory=list)
     clock: Callable[[], float] = time.monotonic
     started: float = field(default_factory=time.monotonic)
 
+    def asked(self) -> None:
+        """A request is about to leave."""
+        self.under_way += 1
+
     def attempted(self, outcome: Reply | JudgeError) -> None:
         """An attempt ended; one that was paid for counts even if it gave no reply."""
+        self.under_way -= 1
         self.calls += isinstance(outcome, Reply)
         if outcome.cost_usd is not None:
             self.cost_usd += outcome.cost_usd
@@ -82,6 +89,13 @@ class Progress:
             return "price unknown"
         return f"${self.cost_usd:.4f}" + (f" + {self.unpriced} unpriced" if self.unpriced else "")
 
+    @property
+    def waiting(self) -> str:
+        """What is being waited for, in words."""
+        if self.under_way:
+            return "waiting for 1 call" if self.under_way == 1 else f"waiting for {self.under_way} calls"
+        return "" if self.done == self.planned else "preparing evidence"
+
     def line(self) -> str:
         """One plain line."""
         left = self.seconds_left
@@ -89,6 +103,7 @@ class Progress:
             f"{self.done}/{self.planned} tasks",
             f"{self.outcomes['unscored']} unscored",
             f"{self.calls} calls",
+            self.waiting,
             f"{self.rate:.1f} tasks/s",
             "" if left is None else f"{duration(left)} left",
             self.cost,

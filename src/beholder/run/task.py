@@ -175,7 +175,7 @@ class TaskJudge:
                     budget=self.budget,
                     worst_usd=self.plan.worst_cost(prepared.prompt, len(prepared.pictures)),
                     price=self.plan.spec.price,
-                    saw=self.progress.attempted,
+                    progress=self.progress,
                 )
                 reply = await ask_with_retries(
                     self.judge, prepared, call, endpoint=self.endpoint, policy=self.retry, log=log
