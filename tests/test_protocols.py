@@ -137,6 +137,8 @@ def test_criteria_alone_suffice(tmp_path: Path) -> None:
         (('id = "small/1"', 'id = "Small"'), "id"),
         (("max = 10", "max = 10\n[[criteria]]\nkey = 'a'\nmax = 1"), "given 2 times"),
         (("[score]", "[score]\nbonus = 3"), "only pass_at is a number"),
+        (("[score]", "[score]\npass_at = 1e400"), "score.pass_at"),
+        (("max = 10", "max = 1e400"), "sensible size"),
         (('title = "Small"', 'title = "Small"\nreplies = "json"'), "replies: no such key"),
     ],
 )

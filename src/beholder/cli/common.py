@@ -70,8 +70,8 @@ class DecimalType(click.ParamType[Decimal]):
             number = Decimal(value)
         except InvalidOperation:
             self.fail(f"{value!r} is no number", param, ctx)
-        if not number.is_finite():
-            self.fail(f"{value!r} is no finite number", param, ctx)
+        if not number.is_finite() or abs(number.adjusted()) > 50:
+            self.fail(f"{value!r} is no sensible number", param, ctx)
         if self.least is not None and number < self.least:
             self.fail(f"{value!r} is below {self.least}", param, ctx)
         return number

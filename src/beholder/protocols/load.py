@@ -241,10 +241,15 @@ def _sentence(item: Any) -> str:
     return f"{where}: {item['msg'][0].lower()}{item['msg'][1:]}"
 
 
+def _is_sensible(number: Decimal) -> bool:
+    """Whether a number can stand on a scale: 1e400 is a valid decimal and no float."""
+    return number.is_finite() and abs(number.adjusted()) <= 50
+
+
 def _numbers_in_score(score: Mapping[str, ScoreNode | Decimal]) -> Iterator[str]:
     for key, value in score.items():
-        if key == "pass_at" and not isinstance(value, Decimal):
-            yield "score.pass_at: must be a number"
+        if key == "pass_at" and not (isinstance(value, Decimal) and _is_sensible(value)):
+            yield "score.pass_at: must be a number, of a size that a score can have"
         elif key != "pass_at" and isinstance(value, Decimal):
             yield f"score.{key}: a number is no formula; only pass_at is a number"
 
@@ -261,6 +266,9 @@ def _criteria_problems(criteria: tuple[Criterion, ...]) -> Iterator[str]:
             yield f"{where}: a key has no blanks around it"
         if criterion.key in {"main", "pass", "pass_at"}:
             yield f"{where}: this name is taken by [score]"
+        if not (_is_sensible(criterion.min) and _is_sensible(criterion.max)):
+            yield f"{where}: min and max must be finite and of a sensible size"
+            continue
         if criterion.min >= criterion.max:
             yield f"{where}: min {criterion.min} is not below max {criterion.max}"
         if criterion.type == "bool" and not (criterion.min == 0 and criterion.max == 1):
