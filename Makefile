@@ -12,7 +12,7 @@ test: $(VENV)/.dev system
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest -m "not long"
+	$(BIN)/pytest -m "not long" -n auto --maxprocesses 4 --dist worksteal
 
 test-long: $(VENV)/.dev system
 	$(BIN)/pytest
