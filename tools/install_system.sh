@@ -1,10 +1,13 @@
 #!/bin/sh
-# Install the browser and the fonts that evidence needs, where they are missing, and say so.
+# Install the browser, the office suite and the fonts that evidence needs, where they are missing, and say so.
 # Debian as root: packages. Anywhere else: the line to type, and Playwright's own browser.
 # PYTHON is the interpreter of the environment that has beholder.
 set -eu
 
-PACKAGES="chromium-headless-shell fontconfig fonts-liberation fonts-noto-cjk fonts-noto-color-emoji"
+PACKAGES="chromium-headless-shell fontconfig
+    libreoffice-writer-nogui libreoffice-calc-nogui libreoffice-impress-nogui
+    fonts-liberation fonts-crosextra-carlito fonts-crosextra-caladea
+    fonts-noto-cjk fonts-noto-color-emoji fonts-indic fonts-thai-tlwg-ttf"
 
 missing() {
     for package in $PACKAGES; do

@@ -314,6 +314,9 @@ class MediaLimits:
         shrink_edge_px, shrink_pixels: Above either the judge shrinks the image by itself.
         images: Images in one request.
         request_bytes: Bytes of the whole request.
+        video_types: Video types that it takes as they are; none: it is shown frames.
+        video_bytes: Bytes of one video, by whatever way it is sent.
+        video_s: Longest video.
     """
 
     media_types: tuple[str, ...] = ("image/png", "image/jpeg", "image/webp")
@@ -325,6 +328,9 @@ class MediaLimits:
     shrink_pixels: int | None = None
     images: int | None = None
     request_bytes: int | None = None
+    video_types: tuple[str, ...] = ()
+    video_bytes: int | None = None
+    video_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,7 +356,9 @@ class Picture:
     Attributes:
         data: The file's bytes; empty in a manifest that was read back, where `path` tells where they lie.
         source: The artifact's name.
-        page: 1-based page, of `pages`; None for what has no pages.
+        page: 1-based page, of `pages`; None for what has no pages. Sheets of a workbook count as pages.
+        sheet: The name of the sheet, where the page is one.
+        time_s: Seconds from the start, where the picture is a frame of a video or an animation.
         part: 1-based piece of a cut picture, of `parts`; 0 is the overview; None if it is whole.
         transforms: What was done to the pixels since decoding or capture, in order, for people.
         path: Below the task's evidence folder, once stored.
@@ -367,6 +375,32 @@ class Picture:
     part: int | None = None
     parts: int | None = None
     transforms: tuple[str, ...] = ()
+    path: str = ""
+    sheet: str | None = None
+    time_s: float | None = None
+    data: bytes = field(default=b"", repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Video:
+    """One video as it is sent to a judge that takes video.
+
+    Attributes:
+        data: The file's bytes; empty in a manifest that was read back, where `path` tells where they lie.
+        source: The artifact's name.
+        duration_s: By its own frames, not by its header alone.
+        fps: Frames a second of the file; None where it does not say.
+        path: Below the task's evidence folder, once stored.
+    """
+
+    sha256: str
+    media_type: str
+    size_bytes: int
+    source: str
+    width_px: int
+    height_px: int
+    duration_s: float
+    fps: float | None = None
     path: str = ""
     data: bytes = field(default=b"", repr=False, compare=False)
 
@@ -400,6 +434,7 @@ class Evidence:
     Attributes:
         status: `ok`: there is something to judge; else the outcome, with `reason` and `detail`.
         pictures: In the order they are sent.
+        videos: After the pictures; only for a judge that takes video, where the protocol wants it so.
         texts: (name, text) shown on the text route, within the budget.
         renderer: Names and versions of what drew it, and whether the browser's sandbox was on.
     """
@@ -411,6 +446,7 @@ class Evidence:
     artifacts: tuple[ArtifactEvidence, ...] = ()
     pictures: tuple[Picture, ...] = ()
     texts: tuple[tuple[str, str], ...] = ()
+    videos: tuple[Video, ...] = ()
     warnings: tuple[Warning_, ...] = ()
     renderer: Mapping[str, Any] = field(default_factory=dict)
 

@@ -1,7 +1,8 @@
 """What every kind of artifact has in common: what is put in, and what comes out.
 
-A further kind is a further module with one function of the shape of `image.render_image`, and a line in
-`engine.KINDS`.
+A kind is a module with one function of the shape of `image.render_image`: bytes in, `Shown` out, or a
+`BrokenArtifact` that says what is wrong with the file. It opens no path that the artifact names, and needs
+neither the browser nor the engine. What decodes hostile bytes runs in a fenced process (`worker`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from beholder.errors import RendererFailed
 from beholder.evidence.layout import Plan
-from beholder.records import EvidencePolicy, MediaLimits, Picture, Warning_
+from beholder.records import EvidencePolicy, MediaLimits, Picture, Video, Warning_
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -42,7 +43,7 @@ class Job:
         name: As a person would name the file.
         suffix: Lower case, with its dot.
         data: Its bytes, as pinned.
-        budget: Pictures it may become, at least 1.
+        budget: Pictures it may become, at least 1. A document shows at most `policy.pages` of its pages, too.
     """
 
     name: str
@@ -55,13 +56,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
-    """An artifact as pictures.
+    """An artifact as pictures, texts or a video.
 
     Attributes:
+        texts: (name, text), whole: the engine cuts them to the budget.
         blocked_hosts: Outside hosts that were asked for although nobody had decided on the network.
     """
 
-    pictures: tuple[Picture, ...]
+    pictures: tuple[Picture, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+    videos: tuple[Video, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     warnings: tuple[Warning_, ...] = ()
     blocked_hosts: tuple[str, ...] = ()
