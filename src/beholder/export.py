@@ -28,7 +28,9 @@ from beholder.tables import SHEET_ROWS, csv_cell, sheet_cell
 Kind = Literal["text", "number", "whole", "truth"]
 Row = Mapping[str, Any]
 
-FORMATS = (".csv", ".xlsx", ".parquet", ".json", ".jsonl")
+FORMATS = (".csv", ".xlsx", ".parquet", ".json", ".jsonl", ".xml")
+"""The suffixes that `export` takes; `.xml` is JUnit's (`junit.py`), the others are tables."""
+
 _OWN_FILES = {
     "judge_results.jsonl",
     "judge_summary.json",
@@ -129,18 +131,28 @@ def write_export(table: Table, target: Path) -> None:
         ".json": write_json_list,
         ".jsonl": _write_jsonl,
     }
-    if target.is_dir():
-        raise ConfigError(f"-o {target}: is a folder; name a file in it", concerns="-o")
     write = writers.get(target.suffix.lower())
     if write is None:
         raise ConfigError(
             f"-o {target}: the format follows the suffix, one of {', '.join(FORMATS)}", concerns="-o"
         )
+    write_whole(target, lambda file: write(table, file))
+
+
+def write_whole(target: Path, write: Callable[[IO[bytes]], None]) -> None:
+    """Let `write` fill a file that appears whole or not at all.
+
+    Raises:
+        ConfigError: A target that cannot be written: a folder, in none, or something that an out-dir holds.
+        StoreError: The file cannot be written.
+    """
+    if target.is_dir():
+        raise ConfigError(f"-o {target}: is a folder; name a file in it", concerns="-o")
     _check_target(target)
     partial = target.with_name(f".{target.name[:100]}.{os.getpid()}.part")
     try:
         with partial.open("wb") as file:
-            write(table, file)
+            write(file)
         partial.replace(target)
     except OSError as error:
         raise StoreError(f"{target}: {error.strerror or error}", slug="disk", concerns=str(target)) from None
