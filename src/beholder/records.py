@@ -195,6 +195,20 @@ class ResultTable:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PerTask:
+    """`[per_task]`: task columns that say what holds for one task only. Dots lead into nested columns.
+
+    Attributes:
+        criteria: The task's own rubric: a text, which is what the protocol's one criterion asks, or a list of
+            criteria in place of it, whose score is their `weighted`.
+        rules: What is checked of the submission without a judge.
+    """
+
+    criteria: str | None = None
+    rules: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
     """A whole protocol file, checked and resolved.
 
@@ -202,6 +216,7 @@ class Protocol:
         rationale: The reply's key for the judge's words.
         absent: What an absent submission is worth: the formula's minimum (`zero`), or left out (`exclude`).
         group_by: Columns that the prompt uses and that are labels all the same.
+        per_task: Columns of the task that add to the protocol.
         source: The file it came from, for messages.
     """
 
@@ -220,6 +235,7 @@ class Protocol:
     source: str
     group_by: tuple[str, ...] = ()
     table: ResultTable | None = None
+    per_task: PerTask = PerTask()
 
 
 # --- what came in -------------------------------------------------------------------------------
@@ -449,6 +465,40 @@ class Evidence:
     videos: tuple[Video, ...] = ()
     warnings: tuple[Warning_, ...] = ()
     renderer: Mapping[str, Any] = field(default_factory=dict)
+
+
+# --- what can be checked without a judge --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One entry of a task's `evaluation.rule_based`, checked for its form.
+
+    Attributes:
+        type: As written; empty where the entry has none.
+        args: The entry's other members, as written.
+        problem: Why it cannot be checked: `not_supported` (no rule that is known) or `error` (a known type
+            with wrong arguments); with `detail` in words.
+    """
+
+    type: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+    problem: Literal["not_supported", "error"] | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleResult:
+    """What became of a rule. No part of any score.
+
+    Attributes:
+        detail: What was found, for people.
+    """
+
+    type: str
+    args: Mapping[str, Any]
+    outcome: Literal["passed", "failed", "not_supported", "error"]
+    detail: str = ""
 
 
 # --- what the judge said ------------------------------------------------------------------------
