@@ -21,6 +21,7 @@ MAX_SCANNED_FILES = 200
 """Style sheets and scripts of one submission that are searched, beside its pages."""
 
 _ZIP, _OLE = "application/zip", "application/x-ole-storage"
+_VIDEO = ("video/mp4", "video/quicktime", "video/webm", "video/x-matroska", "video/x-msvideo")
 _IMAGES = {".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".avif"}
 _FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP", ".gif": "GIF"}
 _CONTENT: Mapping[str, tuple[str, ...]] = {
@@ -28,7 +29,7 @@ _CONTENT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys((".docx", ".pptx", ".xlsx", ".docm", ".pptm", ".xlsm"), (_ZIP, _OLE)),
     **dict.fromkeys((".odt", ".odp", ".ods"), (_ZIP, _OLE)),
     **dict.fromkeys((".doc", ".ppt", ".xls"), (_OLE, _ZIP, "application/rtf")),
-    **dict.fromkeys((".mp4", ".mov", ".m4v", ".webm", ".mkv"), ("video/mp4", "video/webm")),
+    **dict.fromkeys((".mp4", ".mov", ".m4v", ".webm", ".mkv"), _VIDEO),
 }  # fmt: skip
 _OLD = {".doc", ".ppt", ".xls"}
 _TEXT = {*KINDS, ".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yaml", ".yml", ".py"}
