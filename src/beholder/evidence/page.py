@@ -151,7 +151,7 @@ class Page:
 
     # --- the page's life ------------------------------------------------------------------------
 
-    async def settle(self) -> None:
+    async def settle(self, *, scroll: bool = True) -> None:
         """Load, let page time pass, scroll to the end and back.
 
         Ends by `max_wait_s` at the latest; `cut_short` then says what it was doing.
@@ -165,7 +165,7 @@ class Page:
             async with asyncio.timeout(float(self.policy.max_wait_s)):
                 await self.alive(self._load(page_s))
                 doing = "scrolling"
-                if await self.alive(self._height()) > self.policy.viewport[1]:
+                if scroll and await self.alive(self._height()) > self.policy.viewport[1]:
                     await self.alive(self._scroll())
                 doing = "settling"
         except TimeoutError:
@@ -201,12 +201,31 @@ class Page:
             "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
         )
 
-    async def _in_own_world(self, source: str) -> None:
-        """Run a script where the page's changes to the built-in objects do not reach, to its end."""
+    async def _in_own_world(self, source: str) -> Any:
+        """What a script gives where the page's changes to the built-in objects do not reach, as JSON data."""
         world = await self.session.call("Page.createIsolatedWorld", frameId=self.frame, worldName="beholder")
-        await self.session.call(
-            "Runtime.evaluate", expression=source, awaitPromise=True, contextId=world["executionContextId"]
+        answer = await self.session.call(
+            "Runtime.evaluate",
+            expression=source,
+            awaitPromise=True,
+            returnByValue=True,
+            contextId=world["executionContextId"],
         )
+        return answer["result"].get("value")
+
+    async def ask(self, name: str, **values: object) -> Any:
+        """What one of our scripts gives, run in a world of its own, with `$NAME` in it replaced by JSON."""
+        source = script(name)
+        for key, value in values.items():
+            source = source.replace(f"${key}", json.dumps(value))
+        return await self._in_own_world(source)
+
+    async def settle_again(self) -> None:
+        """Let what we have changed in the page take effect."""
+        await self._frame()
+        await self._advance(AFTER_SCROLL_S)
+        self.page_time_s += AFTER_SCROLL_S
+        await self._frame()
 
     async def _advance(self, page_s: float, *, policy: str = "pauseIfNetworkFetchesPending") -> None:
         """Let page time pass."""
@@ -224,8 +243,11 @@ class Page:
         self.page_time_s += AFTER_SCROLL_S
         await self._frame()
 
-    async def stand_still(self) -> Box:
+    async def stand_still(self, extent: tuple[int, int] | None = None) -> Box:
         """Hold animations and scripts; the page's box in CSS pixels, no larger than what can be captured.
+
+        Args:
+            extent: Width and height of what is captured; left out: all of the page, at least the viewport.
 
         Raises:
             PageFailed: It does not answer.
@@ -234,10 +256,14 @@ class Page:
         self.session.post("Runtime.evaluate", expression=source)
         # Capturing resizes the window for a moment: no handler of the page may answer to that.
         self.session.post("Emulation.setScriptExecutionDisabled", value=True)
-        metrics = await self.alive(self.session.call("Page.getLayoutMetrics"))
-        size = metrics["cssContentSize"]
-        width, height = self.policy.viewport
-        self.full_size = (max(int(size["width"]), width), max(int(size["height"]), height))
+        if extent is None:
+            metrics = await self.alive(self.session.call("Page.getLayoutMetrics"))
+            size = metrics["cssContentSize"]
+            width, height = self.policy.viewport
+            self.full_size = (max(int(size["width"]), width), max(int(size["height"]), height))
+        else:
+            await self.alive(self.session.call("Page.getLayoutMetrics"))  # an answer: it does not hang
+            self.full_size = extent
         wide = min(self.full_size[0], MAX_WIDTH_PX)
         return Box(0, 0, wide, min(self.full_size[1], MAX_HEIGHT_PX, MAX_AREA_PX // wide))
 
@@ -323,7 +349,10 @@ class Page:
             "Fetch.fulfillRequest",
             requestId=request,
             responseCode=answer.status,
-            responseHeaders=[{"name": "content-type", "value": answer.media_type}],
+            responseHeaders=[
+                {"name": name, "value": value}
+                for name, value in (("content-type", answer.media_type), *answer.headers)
+            ],
             body=base64.b64encode(answer.body).decode(),
         )
 

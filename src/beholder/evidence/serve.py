@@ -46,6 +46,7 @@ class Answer:
     status: int
     media_type: str = "text/plain"
     body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,6 +57,8 @@ class ServedFolder:
         root: The folder; None: the page stands alone.
         name: The page's path below it.
         page: The page's bytes, as pinned.
+        page_type: Its media type.
+        page_headers: What its answer says besides.
         belongs: Which of the files are the submission's own; None: all.
         served: Name -> sha256 of each further file that was loaded.
         missing: Names asked for that are not there or may not be read.
@@ -65,6 +68,8 @@ class ServedFolder:
     name: str
     page: bytes
     belongs: Belongs | None = None
+    page_type: str = "text/html"
+    page_headers: tuple[tuple[str, str], ...] = ()
     served: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
     _left: int = MAX_SERVED_BYTES
@@ -84,7 +89,7 @@ class ServedFolder:
         parts = [unquote_to_bytes(part) for part in raw]
         name = b"/".join(parts).decode("utf-8", "surrogateescape")
         if name == self.name:
-            return Answer(200, "text/html", self.page)
+            return Answer(200, self.page_type, self.page, self.page_headers)
         # A dot-file is nothing a page is made of; a separator or NUL inside a part is no name at all.
         unfit = any(not part or part.startswith(b".") or b"/" in part or b"\0" in part for part in parts)
         if unfit or self.root is None:
