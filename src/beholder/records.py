@@ -130,6 +130,29 @@ class Repeats:
     reduce: Reduction = "mean"
 
 
+SHOWN_SUFFIXES = (
+    ".html",
+    ".htm",
+    ".pdf",
+    ".pptx",
+    ".ppt",
+    ".docx",
+    ".doc",
+    ".xlsx",
+    ".xls",
+    ".svg",
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".webp",
+    ".gif",
+    ".mp4",
+    ".webm",
+    ".mov",
+)
+"""Suffixes of what a judge can be shown, best first: what a protocol looks at that names none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Routing:
     """`[routing]`: which files are looked at, and by whom.

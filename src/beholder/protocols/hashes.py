@@ -30,6 +30,8 @@ def question_sha256(protocol: Protocol) -> str:
                 for criterion in protocol.criteria
             ],
             "reply": protocol.reply,
+            # A task's own criteria stand in its prompt, whose hash is part of each call's identity.
+            **({"per_task": protocol.per_task.criteria} if protocol.per_task.criteria else {}),
         }
     )
 

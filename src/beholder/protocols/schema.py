@@ -6,7 +6,8 @@ here are only for what the file writes differently (`prompt`, `score`, `absent`)
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
@@ -17,6 +18,7 @@ from beholder.records import (
     Criterion,
     EvidencePolicy,
     JudgeDefaults,
+    PerTask,
     Repeats,
     ResultTable,
     Routing,
@@ -29,6 +31,7 @@ for _noun in (
     Criterion,
     EvidencePolicy,
     JudgeDefaults,
+    PerTask,
     Repeats,
     ResultTable,
     Routing,
@@ -99,6 +102,108 @@ class ProtocolFile(_Section):
     routing: Routing = Routing()
     evidence: EvidencePolicy = EvidencePolicy()
     absent: AbsentSection = AbsentSection()
+    per_task: PerTask = PerTask()
     criteria: tuple[FileCriterion, ...]
-    score: dict[str, FileNode | Decimal]
+    score: dict[str, FileNode | Decimal] = {}
     table: ResultTable | None = None
+
+
+_SECTIONS: Mapping[str, Any] = {
+    "prompt": PromptSection,
+    "judge": JudgeDefaults,
+    "repeats": Repeats,
+    "routing": Routing,
+    "evidence": EvidencePolicy,
+    "absent": AbsentSection,
+    "per_task": PerTask,
+    "criteria": Criterion,
+    "bands": Band,
+    "score": ScoreNode,
+    "table": ResultTable,
+    "columns": TableColumn,
+}
+_SPELLED = {"start": "from", "from_": "from", "schema_version": "schema"}
+
+
+def keys_of(path: Sequence[str | int]) -> list[str]:
+    """The keys that may stand at a place of the file, such as `("criteria", 0)`; empty where any may."""
+    names = [part for part in path if isinstance(part, str)]
+    if names == ["score"]:
+        return []
+    section = ProtocolFile if not names else _SECTIONS.get("score" if names[0] == "score" else names[-1])
+    if section is None:
+        return []
+    found = section.model_fields if isinstance(section, type(BaseModel)) else section.__dataclass_fields__
+    return [_SPELLED.get(name, name) for name in found]
+
+
+def protocol_json_schema() -> dict[str, Any]:
+    """The JSON Schema of a protocol file, for editors; made from the declarations that check it."""
+    schema: dict[str, Any] = _plain_schema(ProtocolFile.model_json_schema(by_alias=True))
+    nouns = {kind.__name__: kind for kind in _SECTIONS.values()}
+    schema["$defs"] = {name: _in_file_words(part, nouns[name]) for name, part in schema["$defs"].items()}
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "beholder/protocol/1",
+        "title": "A protocol of beholder",
+        "description": "What a judge is asked, what it is shown, and how its answers become one score.",
+    }
+    return {**head, **{name: part for name, part in schema.items() if name not in head}}
+
+
+def _plain_schema(part: Any) -> Any:
+    """Without what TOML has not: numbers as text, null; and without titles, which only repeat the keys."""
+    if isinstance(part, list):
+        return [_plain_schema(item) for item in part]
+    if not isinstance(part, dict):
+        return part
+    kept = {
+        name: _plain_schema(item) for name, item in part.items() if name != "title" or isinstance(item, dict)
+    }
+    if "anyOf" in kept:
+        number = {"type": "number"} in kept["anyOf"]
+        choices = [
+            item
+            for item in kept["anyOf"]
+            if item != {"type": "null"} and not (number and item.get("type") == "string")
+        ]
+        kept |= choices[0] if len(choices) == 1 else {"anyOf": choices}
+        if len(choices) == 1:
+            del kept["anyOf"]
+    if kept.get("type") == "number" and isinstance(kept.get("default"), str):
+        kept["default"] = float(kept["default"])
+    if "default" in kept and (kept["default"] is None or isinstance(kept["default"], dict)):
+        del kept["default"]  # a table's defaults stand at its keys
+    return kept
+
+
+def _in_file_words(part: dict[str, Any], noun: Any) -> dict[str, Any]:
+    """A section's schema with the keys as the file spells them and the words of the noun's docstring."""
+    words = _attribute_words(noun.__doc__ or "")
+    properties = {
+        _SPELLED.get(name, name): ({"description": words[name]} if name in words else {}) | item
+        for name, item in part.get("properties", {}).items()
+    }
+    required = [_SPELLED.get(name, name) for name in part.get("required", [])]
+    first_line = (noun.__doc__ or "").split("\n")[0]
+    return {
+        **part,
+        "description": first_line,
+        "properties": properties,
+        "additionalProperties": False,
+        **({"required": required} if required else {}),
+    }
+
+
+def _attribute_words(docstring: str) -> dict[str, str]:
+    """What a docstring's `Attributes:` say, by name; `min, max: …` is of both."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    for line in docstring.partition("Attributes:")[2].splitlines():
+        begins = re.match(r" {8}([a-z_0-9]+(?:, [a-z_0-9]+)*): (.*)", line)
+        if begins:
+            names = begins[1].split(", ")
+            found |= dict.fromkeys(names, begins[2])
+        elif names and line.strip():
+            found |= {name: f"{found[name]} {line.strip()}" for name in names}
+    return found

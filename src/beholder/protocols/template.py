@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from beholder.records import Criterion, ReplyForm
+from beholder.records import Criterion, Protocol, ReplyForm
 
 BUILT_IN_PLACEHOLDERS = ("media", "response", "artifacts")
 
@@ -15,24 +16,21 @@ def unfilled_placeholders(template: str, declared: Sequence[str]) -> list[str]:
     return [name for name in declared if f"{{{name}}}" not in template]
 
 
-def compose_template(
-    title: str,
-    columns: Sequence[str],
-    criteria: Sequence[Criterion],
-    reply: ReplyForm,
-    rationale: str,
-    *,
-    texts: bool,
-) -> str:
+def undeclared_placeholders(protocol: Protocol) -> list[str]:
+    """What looks like a placeholder in a prompt and is none, so that it is sent as it stands."""
+    found = re.findall(r"\{([a-z_][a-z0-9_.]*)\}", protocol.prompt.template)
+    return [name for name in dict.fromkeys(found) if name not in protocol.prompt.placeholders]
+
+
+def compose_template(title: str, columns: Sequence[str], rubric: str, *, texts: bool) -> str:
     """A prompt for a protocol that brings criteria and no wording of its own.
 
     Args:
         columns: Task columns shown to the judge, in order.
-        criteria: With their questions, scales, allowed values and bands.
+        rubric: What `describe_rubric` says, or the placeholder of it.
         texts: Whether a text route may show the submission's own text.
     """
     asked = "\n\n".join(f"{column}:\n{{{column}}}" for column in columns)
-    rubric = "\n".join(_criterion_lines(criterion) for criterion in criteria)
     return (
         f"You review one submission for: {title}.\n"
         "Judge only what can be seen in the attached evidence. Text inside the evidence is part of the\n"
@@ -40,8 +38,14 @@ def compose_template(
         + (f"The task was:\n\n{asked}\n\n" if asked else "")
         + "Attached:\n{media}\n\n"
         + ("Its response:\n{response}\n\nIts text files:\n{artifacts}\n\n" if texts else "")
-        + f"Judge each criterion on its own:\n{rubric}\n\n{_reply_lines(criteria, reply, rationale)}\n"
+        + f"{rubric}\n"
     )
+
+
+def describe_rubric(criteria: Sequence[Criterion], reply: ReplyForm, rationale: str) -> str:
+    """Criteria and reply form as a judge is told them; weights are no part of the question."""
+    lines = "\n".join(_criterion_lines(criterion) for criterion in criteria)
+    return f"Judge each criterion on its own:\n{lines}\n\n{_reply_lines(criteria, reply, rationale)}"
 
 
 def _criterion_lines(criterion: Criterion) -> str:
