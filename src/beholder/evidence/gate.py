@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from beholder.evidence.egress import Egress
 from beholder.evidence.hosts import host_allowed, host_kind, host_of
+from beholder.evidence.record import Record
 from beholder.records import NetworkPolicy, Warning_
 
 MAX_NOTED = 20
@@ -23,23 +25,32 @@ class Gate:
 
     Attributes:
         egress: The way out, or None: there is none.
+        record: Where answers from outside are kept, or are all that there is of the outside.
         outside: Outside hosts asked for.
         failed: Outside URLs that did not arrive, with the cause.
         blocked: URLs that no flag opens (loopback, private addresses, local files), with the cause.
         left_for: Where the page itself tried to go.
         pending: Request -> outside URL still on its way.
+        used: Key of a request -> digest of the answer that the record gave or got.
     """
 
     network: NetworkPolicy
     egress: Egress | None = None
+    record: Record | None = None
     outside: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
     blocked: dict[str, str] = field(default_factory=dict)
     left_for: list[str] = field(default_factory=list)
     pending: dict[str, str] = field(default_factory=dict)
+    used: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def replaying(self) -> bool:
+        """Whether the outside is what a record holds of it."""
+        return self.record is not None and self.record.replaying
 
     def may_go(self, url: str) -> bool:
-        """Whether a request may leave this machine; if not, it is noted why."""
+        """Whether a request may leave this machine, or be answered by a record; if not, it is noted why."""
         host = host_of(url)
         if host_kind(host) != "outside" or not url.startswith(_WEB):
             self.block(url)
@@ -48,6 +59,8 @@ class Gate:
         if url.startswith(_SOCKETS):
             _note(self.failed, url, "sockets are closed")
             return False
+        if self.replaying:
+            return True
         if self.egress is None or not host_allowed(host, self.network):
             _note(self.failed, url, "blocked by the network policy")
             return False
@@ -72,17 +85,21 @@ class Gate:
         """Its answer has begun."""
         url = self.pending.get(request, "")
         if url and status >= 400:
-            self._fail(url, f"answered {status}")
+            self.fail(url, f"answered {status}")
 
     def ended(self, request: str, error: str = "") -> None:
         """It is over, well or badly."""
         url = self.pending.pop(request, "")
         if url and error and host_kind(host_of(url)) == "outside":
-            self._fail(url, error)
+            self.fail(url, error)
 
-    def _fail(self, url: str, why: str) -> None:
+    def refused(self, url: str) -> str | None:
+        """Why the proxy would not dial the host, or None: it did not say so."""
+        return None if self.egress is None else self.egress.refused.get(host_of(url))
+
+    def fail(self, url: str, why: str) -> None:
         """Note what did not arrive; what the proxy would not dial is not the network's fault."""
-        refused = self.egress.refused.get(host_of(url)) if self.egress is not None else None
+        refused = self.refused(url)
         if refused is not None:
             _note(self.blocked, url, refused)
         else:
@@ -96,6 +113,13 @@ class Gate:
             "pending": sorted(self.pending.values())[:MAX_NOTED],
             "left_for": self.left_for,
         }
+        if self.record is not None:
+            said = "\n".join(f"{key} {digest}" for key, digest in sorted(self.used.items()))
+            found["record"] = {
+                "mode": self.record.mode,
+                "answers": len(self.used),
+                "sha256": hashlib.sha256(said.encode()).hexdigest(),
+            }
         return {"outside_hosts": sorted(self.outside)} | {key: value for key, value in found.items() if value}
 
     def warnings(self, source: str) -> Iterator[Warning_]:

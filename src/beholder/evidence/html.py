@@ -11,6 +11,7 @@ from beholder.evidence.cdp import ConnectionLost
 from beholder.evidence.egress import Egress
 from beholder.evidence.kinds import Job, Shown
 from beholder.evidence.page import PageFailed
+from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
 from beholder.evidence.sniff import sniff
 from beholder.evidence.svg import is_svg, render_svg
@@ -38,7 +39,13 @@ def check_html(job: Job) -> None:
 
 
 async def render_html(
-    browser: Browser, job: Job, folder: ServedFolder, network: NetworkPolicy, egress: Egress | None
+    browser: Browser,
+    job: Job,
+    folder: ServedFolder,
+    network: NetworkPolicy,
+    egress: Egress | None,
+    *,
+    record: Record | None = None,
 ) -> Shown:
     """A page's pictures, one attempt; a drawing under a page's suffix is drawn as what it is.
 
@@ -48,8 +55,8 @@ async def render_html(
         ConnectionLost: The browser is gone or does not answer.
     """
     if is_svg(job.data):
-        return await render_svg(browser, job, folder, network, egress)
-    return await draw(browser, job, folder, network, egress)
+        return await render_svg(browser, job, folder, network, egress, record=record)
+    return await draw(browser, job, folder, network, egress, record=record)
 
 
 async def renders_good_page(open_browser: Callable[[], Coroutine[Any, Any, Browser]]) -> bool:

@@ -23,6 +23,7 @@ from beholder.evidence.capture import MAX_AREA_PX, MAX_HEIGHT_PX, MAX_WIDTH_PX, 
 from beholder.evidence.cdp import JSON, ProtocolFailure, Session
 from beholder.evidence.egress import GREETING
 from beholder.evidence.gate import MAX_NOTED, Gate
+from beholder.evidence.record import MAX_ANSWERS, MAX_CONTENT_BYTES, Asked, Outside, Record, kept_headers
 from beholder.evidence.serve import ORIGIN, ServedFolder
 from beholder.records import EvidencePolicy, Warning_
 
@@ -307,6 +308,9 @@ class Page:
     async def _decide(self, session: Session, params: JSON) -> None:
         """Answer, pass on or refuse one request."""
         request, url = params["requestId"], params["request"]["url"]
+        if "responseStatusCode" in params or "responseErrorReason" in params:
+            await self._arrived(session, params)
+            return
         document = params.get("resourceType") == "Document"
         main = document and params.get("frameId") == self.frame
         if url.startswith(ORIGIN + "/"):
@@ -323,10 +327,100 @@ class Page:
         if url.startswith(("data:", "blob:", "about:")):
             await session.call("Fetch.continueRequest", requestId=request)
             return
-        if self.gate.may_go(url):
+        if not self.gate.may_go(url):
+            await session.call("Fetch.failRequest", requestId=request, errorReason="BlockedByClient")
+        elif self.gate.record is None:
             await session.call("Fetch.continueRequest", requestId=request)
         else:
-            await session.call("Fetch.failRequest", requestId=request, errorReason="BlockedByClient")
+            await self._by_record(session, params, self.gate.record)
+
+    async def _by_record(self, session: Session, params: JSON, record: Record) -> None:
+        """Answer from the record; what it does not hold is asked for outside, or fails on a replay."""
+        asked = _asked(params["request"])
+        found = await asyncio.to_thread(record.find, asked)
+        if found is not None:
+            await self._give(session, params["requestId"], asked, found)
+        elif record.replaying:
+            self.gate.fail(asked.url, "not in the record")
+            await session.call(
+                "Fetch.failRequest", requestId=params["requestId"], errorReason="InternetDisconnected"
+            )
+        else:
+            await session.call("Fetch.continueRequest", requestId=params["requestId"], interceptResponse=True)
+
+    async def _arrived(self, session: Session, params: JSON) -> None:
+        """An answer from outside: kept, then given to the page as it was kept."""
+        record = self.gate.record
+        if record is None:
+            await session.call("Fetch.continueRequest", requestId=params["requestId"])
+            return
+        asked = _asked(params["request"])
+        if len(self.gate.used) >= MAX_ANSWERS:
+            answer = Outside(0, error=f"more than {MAX_ANSWERS} answers")
+            await self._give(session, params["requestId"], asked, answer)
+            return
+        headers = kept_headers((one["name"], one["value"]) for one in params.get("responseHeaders", ()))
+        refused = self.gate.refused(asked.url)
+        if refused is not None:
+            answer = Outside(0, error=f"refused: {refused}")
+        elif "responseErrorReason" in params:
+            answer = Outside(0, error=str(params["responseErrorReason"]))
+        else:
+            answer = Outside(int(params["responseStatusCode"]), headers)
+        if answer.status and not answer.redirects:
+            try:
+                body = await self._body(session, params["requestId"])
+                answer = Outside(answer.status, headers, body)
+            except OverflowError as error:
+                answer = Outside(0, error=str(error))
+        answer = await asyncio.to_thread(record.keep, asked, answer)
+        await self._give(session, params["requestId"], asked, answer, arrived=True)
+
+    async def _body(self, session: Session, request: str) -> bytes:
+        """The content of an answer, decoded.
+
+        Raises:
+            OverflowError: It is too long to be kept.
+        """
+        try:
+            stream = await session.call("Fetch.takeResponseBodyAsStream", requestId=request)
+        except ProtocolFailure:
+            return b""  # an answer to HEAD, or one without content
+        pieces: list[bytes] = []
+        size = 0
+        while True:
+            piece = await session.call("IO.read", handle=stream["stream"], size=_READ_BYTES)
+            data = piece.get("data", "")
+            pieces.append(base64.b64decode(data) if piece.get("base64Encoded") else data.encode())
+            size += len(pieces[-1])
+            if size > MAX_CONTENT_BYTES:
+                self.session.post("IO.close", handle=stream["stream"])
+                raise OverflowError(f"more than {MAX_CONTENT_BYTES} bytes")
+            if piece.get("eof"):
+                return b"".join(pieces)
+
+    async def _give(
+        self, session: Session, request: str, asked: Asked, answer: Outside, *, arrived: bool = False
+    ) -> None:
+        """Hand an outside answer to the page."""
+        self.gate.used[asked.key] = answer.digest()
+        if answer.error:
+            self.gate.fail(asked.url, answer.error)
+            reason = answer.error if answer.error in _ERROR_REASONS else "Failed"
+            await session.call("Fetch.failRequest", requestId=request, errorReason=reason)
+            return
+        if answer.status >= 400:
+            self.gate.fail(asked.url, f"answered {answer.status}")
+        if answer.redirects and arrived:
+            await session.call("Fetch.continueRequest", requestId=request)
+            return
+        await session.call(
+            "Fetch.fulfillRequest",
+            requestId=request,
+            responseCode=answer.status,
+            responseHeaders=[{"name": name, "value": value} for name, value in answer.headers],
+            body=base64.b64encode(answer.body).decode(),
+        )
 
     async def _own(self, session: Session, request: str, url: str, *, main: bool) -> None:
         if main:
@@ -464,6 +558,37 @@ _MEDIA_FEATURES = [
     {"name": "prefers-color-scheme", "value": "light"},
     {"name": "prefers-reduced-motion", "value": "reduce"},
 ]
+
+
+_ERROR_REASONS = frozenset(
+    (
+        "Failed",
+        "Aborted",
+        "TimedOut",
+        "AccessDenied",
+        "ConnectionClosed",
+        "ConnectionReset",
+        "ConnectionRefused",
+        "ConnectionAborted",
+        "ConnectionFailed",
+        "NameNotResolved",
+        "InternetDisconnected",
+        "AddressUnreachable",
+        "BlockedByClient",
+        "BlockedByResponse",
+    )
+)
+"""What the protocol can make a request fail with (`Network.ErrorReason`)."""
+
+_READ_BYTES = 1 << 20
+
+
+def _asked(request: JSON) -> Asked:
+    """A request as the record knows it."""
+    body: bytes | None = None
+    if request.get("hasPostData"):
+        body = b"".join(base64.b64decode(one.get("bytes", "")) for one in request.get("postDataEntries", ()))
+    return Asked(str(request["method"]), str(request["url"]), body)
 
 
 def _plain(text: str) -> str:

@@ -15,6 +15,7 @@ from beholder.evidence.browser import Browser
 from beholder.evidence.egress import Egress
 from beholder.evidence.kinds import Job, Shown
 from beholder.evidence.page import Page, PageFailed
+from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
 from beholder.evidence.sniff import sniff
 from beholder.evidence.webshot import Extent, draw
@@ -106,7 +107,13 @@ def _unpacked(data: bytes) -> bytes:
 
 
 async def render_svg(
-    browser: Browser, job: Job, folder: ServedFolder, network: NetworkPolicy, egress: Egress | None
+    browser: Browser,
+    job: Job,
+    folder: ServedFolder,
+    network: NetworkPolicy,
+    egress: Egress | None,
+    *,
+    record: Record | None = None,
 ) -> Shown:
     """A drawing's picture, one attempt; a page under a drawing's suffix is drawn as what it is.
 
@@ -119,7 +126,7 @@ async def render_svg(
     if _HTML.match(_start(data).lstrip()):
         folder.page = data
         told = _other_format(job, "HTML")
-        return await draw(browser, job, folder, network, egress, warnings=told)
+        return await draw(browser, job, folder, network, egress, record=record, warnings=told)
     folder.page, folder.page_type = data, "image/svg+xml"
     folder.page_headers = (("content-security-policy", _POLICY),)
     told = ()
@@ -127,7 +134,7 @@ async def render_svg(
         told = _other_format(job, "SVG compressed with gzip")
     elif job.suffix != ".svg":
         told = _other_format(job, "SVG")
-    return await draw(browser, job, folder, network, egress, measure=_measure, warnings=told)
+    return await draw(browser, job, folder, network, egress, record=record, measure=_measure, warnings=told)
 
 
 def _other_format(job: Job, what: str) -> tuple[Warning_, ...]:

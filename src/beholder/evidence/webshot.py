@@ -30,6 +30,7 @@ from beholder.evidence.layout import Plan
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.page import Page, PageFailed
 from beholder.evidence.pictures import crop, encode, is_flat, make_picture, shrink
+from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
 from beholder.records import NetworkPolicy, Picture, Warning_
 
@@ -76,6 +77,7 @@ async def draw(
     network: NetworkPolicy,
     egress: Egress | None,
     *,
+    record: Record | None = None,
     measure: Measure | None = None,
     warnings: tuple[Warning_, ...] = (),
 ) -> Shown:
@@ -84,6 +86,7 @@ async def draw(
     Ends in bounded time, whatever the page or the browser does.
 
     Args:
+        record: Where answers from outside are kept, or are all there is of the outside.
         measure: Says what is captured; left out: the whole page.
         warnings: What is known of the file beforehand.
 
@@ -99,7 +102,7 @@ async def draw(
             asyncio.timeout(whole_s),
             browser.page(*job.policy.viewport) as (session, frame),
         ):
-            gate = Gate(network, egress)
+            gate = Gate(network, egress, record)
             page = Page(session, frame, folder, job.policy, gate)
             async with asyncio.timeout(SETUP_S):
                 await page.prepare()
@@ -140,7 +143,8 @@ async def _capture(session: Session, page: Page, job: Job, pending: int, extent:
     if full_size != (box.width, box.height):
         detail = f"{box.width}x{box.height} of {full_size[0]}x{full_size[1]} px are captured"
         warnings.append(Warning_(code="truncated", detail=detail, source=job.name))
-    undecided = not page.gate.network.given or job.policy.degraded == "unscored"
+    decided = page.gate.network.given or page.gate.replaying
+    undecided = not decided or job.policy.degraded == "unscored"
     facts = page.facts() | {"captured": [box.width, box.height]} | plan_facts(plan)
     return Shown(
         pictures=tuple(pictures),
