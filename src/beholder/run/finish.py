@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import beholder
-from beholder.records import Protocol
+from beholder.records import Protocol, Task
 from beholder.report import write_joint_reports, write_reports, write_table
 from beholder.rows import Pins
 from beholder.run.plan import Plan
@@ -90,10 +90,16 @@ def _manifest(
             "file": plan.spec.tasks.name,
             "count": len(plan.tasks),
             "sha256": hashlib.sha256(json.dumps(tasks, sort_keys=True).encode()).hexdigest(),
+            "texts": {task.id: _text_digest(task) for task in plan.tasks},
         },
         "artifacts": {task.task_id: task.artifacts_sha256 for task in figures},
         "renderer": dict(renderer) or earlier.get("renderer", {}),
     }
+
+
+def _text_digest(task: Task) -> str:
+    """What tells whether two runs asked the same of a task: the columns that the prompt uses."""
+    return hashlib.sha256(json.dumps(dict(task.fields), sort_keys=True).encode()).hexdigest()
 
 
 def _run_warnings(judge: TaskJudge, possibly_billed: int) -> list[str]:
