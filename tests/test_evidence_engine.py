@@ -86,7 +86,7 @@ def test_images_start_no_browser(tmp_path: Path) -> None:
     one = submission(tmp_path / "a", {"a.png": png()})
     (shown,) = prepare(one, engine={"browser_path": "/nonexistent/browser"})
     assert shown.status == "ok"
-    assert shown.renderer == {}
+    assert "browser" not in shown.renderer
 
 
 def test_missing_browser_is_our_fault(tmp_path: Path) -> None:
@@ -352,7 +352,7 @@ def test_no_browser_answers(tmp_path: Path, browser: Path, monkeypatch: pytest.M
     async def scene() -> list[tuple[str, str | None]]:
         async with EvidenceEngine(EvidencePolicy(), PAGES, BLOCKED, LIMITS) as engine:
             with monkeypatch.context() as patch:
-                patch.setattr("beholder.evidence.engine.launch", stopped)
+                patch.setattr("beholder.evidence.pages.launch", stopped)
                 stuck = await engine.prepare(submission(tmp_path / "a", {"a.html": GOOD}))
             good = await engine.prepare(submission(tmp_path / "b", {"a.html": GOOD}))
             return [(shown.status, shown.reason) for shown in (stuck, good)]

@@ -13,22 +13,35 @@ result = beholder.judge_run(run)
 print(result.summary["mean"], result.summary["coverage"], result.report)
 """
 
-from beholder.errors import (
-    BeholderError,
-    JudgeError,
-    MissingTool,
-    RenderError,
-    ReplyError,
-    SpecError,
-    StoreError,
-)
-from beholder.protocols import load_protocol
-from beholder.records import Criterion, Evidence, NetworkPolicy, Protocol, Reply, Submission, Task, Verdict
-from beholder.replies import parse_reply, score_replies
-from beholder.report import write_reports
-from beholder.run import RunResult, RunSpec, judge_run
-from beholder.tasks import load_tasks
-from beholder.verdicts import parse_verdict
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from beholder.errors import (
+        BeholderError,
+        JudgeError,
+        MissingTool,
+        RenderError,
+        ReplyError,
+        SpecError,
+        StoreError,
+    )
+    from beholder.protocols import load_protocol
+    from beholder.records import (
+        Criterion,
+        Evidence,
+        NetworkPolicy,
+        Protocol,
+        Reply,
+        Submission,
+        Task,
+        Verdict,
+    )
+    from beholder.replies import parse_reply, score_replies
+    from beholder.report import write_reports
+    from beholder.run import RunResult, RunSpec, judge_run
+    from beholder.tasks import load_tasks
+    from beholder.verdicts import parse_verdict
 
 __version__ = "0.1.0"
 
@@ -59,3 +72,43 @@ __all__ = [
     "score_replies",
     "write_reports",
 ]
+
+_HOMES = {
+    "BeholderError": "beholder.errors",
+    "Criterion": "beholder.records",
+    "Evidence": "beholder.records",
+    "JudgeError": "beholder.errors",
+    "MissingTool": "beholder.errors",
+    "NetworkPolicy": "beholder.records",
+    "Protocol": "beholder.records",
+    "RenderError": "beholder.errors",
+    "Reply": "beholder.records",
+    "ReplyError": "beholder.errors",
+    "RunResult": "beholder.run",
+    "RunSpec": "beholder.run",
+    "SpecError": "beholder.errors",
+    "StoreError": "beholder.errors",
+    "Submission": "beholder.records",
+    "Task": "beholder.records",
+    "Verdict": "beholder.records",
+    "judge_run": "beholder.run",
+    "load_protocol": "beholder.protocols",
+    "load_tasks": "beholder.tasks",
+    "parse_reply": "beholder.replies",
+    "parse_verdict": "beholder.verdicts",
+    "score_replies": "beholder.replies",
+    "write_reports": "beholder.report",
+}
+"""Where each public name is. It is loaded when asked for: a process that decodes pictures needs no judge."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'beholder' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,13 +1,15 @@
-"""Artifact -> evidence: what a person would see of a submission, as pictures a judge takes unchanged.
+"""Artifact -> evidence: what a person would see, as pictures and texts that a judge takes unchanged.
 
-`engine` conducts; `select` decides what is looked at; one module a kind (`html`, `image`); `browser`, `cdp`,
-`page`, `serve` and `egress` are the browser and its fences; `layout` and `pictures` fit what was drawn to the
-judge; `manifest` writes it down.
+`engine` conducts; `select` decides what is looked at, `share` and `allot` how much of it; one module a kind
+(`html`, `svg`, `image`, `pdf`, `office`, `video`, `text`). Pages are drawn by a browser behind fences
+(`pages`, `browser`, `cdp`, `page`, `serve`, `egress`), everything else is decoded in fenced processes
+(`workers`, `worker`). `layout` and `pictures` fit what was drawn to the judge; `manifest` writes it down.
 """
 
 from beholder.evidence.browser import find_browser
-from beholder.evidence.engine import EvidenceEngine, renderer_info
+from beholder.evidence.engine import EvidenceEngine
 from beholder.evidence.manifest import from_manifest, to_manifest
+from beholder.evidence.pages import renderer_info
 from beholder.evidence.select import Selection, select_artifacts
 
 __all__ = [

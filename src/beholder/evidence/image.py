@@ -38,6 +38,13 @@ _TURNS = {
 """Orientation -> what makes it upright (EXIF 2.32, table 6)."""
 
 
+def preload() -> None:
+    """Load the decoders while files may still be opened."""
+    from PIL import Image
+
+    Image.init()
+
+
 def render_image(job: Job) -> Shown:
     """The picture as it is, if the judge takes its type and would not shrink it; else what is made of it.
 

@@ -17,12 +17,14 @@ class Selection:
     Attributes:
         route: `none` if there is nothing of a kind that the protocol looks at.
         chosen: The files to show, in the order they are sent.
+        beside: Text files that the visual judge is told of, too.
         not_shown: The others, each with `excluded`, `not_selected` or `unsupported`.
         reason: With route `none`: `missing` (no file at all) or `unsupported`.
     """
 
     route: Route
     chosen: tuple[Artifact, ...] = ()
+    beside: tuple[Artifact, ...] = ()
     not_shown: tuple[ArtifactEvidence, ...] = ()
     reason: str | None = None
 
@@ -46,8 +48,13 @@ def is_excluded(name: str, patterns: Iterable[str]) -> str | None:
     return None
 
 
-def select_artifacts(submission: Submission, routing: Routing) -> Selection:
+def select_artifacts(submission: Submission, routing: Routing, *, texts_beside: bool = False) -> Selection:
     """What of the submission is shown.
+
+    Args:
+        submission, routing: The files, and the protocol's rules for them.
+        texts_beside: Text files are shown beside the pictures, too: the prompt has a place for them. Never
+            where routing is strict.
 
     Exclusion comes first. On the strict route one visual file takes the whole submission to the visual
     judge, else the text judge has it, never back. `first` takes the best by the order of the suffixes,
@@ -79,7 +86,10 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
     ranked = sorted(chosen, key=lambda artifact: _rank(artifact, order))
     if routing.select == "first" and route == "visual":
         ranked = ranked[:1]
-    shown = {id(artifact) for artifact in ranked}
+    beside: list[Artifact] = []
+    if texts_beside and route == "visual" and routing.kind == "visual":
+        beside = sorted(text, key=lambda artifact: _rank(artifact, routing.text))
+    shown = {id(artifact) for artifact in (*ranked, *beside)}
     for artifact in left:
         if id(artifact) in shown:
             continue
@@ -96,7 +106,9 @@ def select_artifacts(submission: Submission, routing: Routing) -> Selection:
     reason = None
     if route == "none":
         reason = "unsupported" if submission.artifacts else "missing"
-    return Selection(route=route, chosen=tuple(ranked), not_shown=tuple(dropped), reason=reason)
+    return Selection(
+        route=route, chosen=tuple(ranked), beside=tuple(beside), not_shown=tuple(dropped), reason=reason
+    )
 
 
 def _rank(artifact: Artifact, order: tuple[str, ...]) -> tuple[int, bool, int, int, str]:

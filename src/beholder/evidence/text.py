@@ -65,6 +65,13 @@ class _Encoding:
     errors: str = "strict"
 
 
+def preload() -> None:
+    """Load the decoders while files may still be opened."""
+    for name in (*_CANDIDATES, *(name for _, name in _BOMS)):
+        codecs.lookup(name)
+    _guess("Prüfung".encode(_WESTERN))
+
+
 def read_text(job: Job) -> Shown:
     """A text file as the one text it is.
 

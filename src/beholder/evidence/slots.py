@@ -1,0 +1,38 @@
+"""Places for work that is done a few at a time, and now and then alone."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Slots:
+    """At most `count` at a time; `alone` waits until it has all the slots."""
+
+    count: int
+    _free: asyncio.Semaphore = field(init=False)
+    _taking_all: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    def __post_init__(self) -> None:
+        self._free = asyncio.Semaphore(self.count)
+
+    def shared(self) -> asyncio.Semaphore:
+        """One slot, as a context."""
+        return self._free
+
+    @contextlib.asynccontextmanager
+    async def alone(self) -> AsyncIterator[None]:
+        """All the slots."""
+        taken = 0
+        async with self._taking_all:
+            try:
+                while taken < self.count:
+                    await self._free.acquire()
+                    taken += 1
+                yield
+            finally:
+                for _ in range(taken):
+                    self._free.release()
