@@ -1,15 +1,22 @@
-"""What a judge is to the rest of beholder: four members, one request per `ask`."""
+"""What a judge is to the rest of beholder: prepare a question, ask it with one request each, let go of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from beholder.errors import JudgeRejected
-from beholder.records import JudgeSpec, MediaLimits, Picture, Reply
+from beholder.records import JudgeSpec, MediaLimits, Picture, Reply, Video
+
+MAX_FPS = 24
+"""Frames a second that can be asked for at most; Gemini's video page, read November 2026."""
+
+FEW_FRAMES = 60
+"""Frames of a short video that are looked at, at least, if it has as many."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +40,9 @@ class Prepared:
 
     Attributes:
         prompt_sha256: Of the prompt's UTF-8 bytes.
-        request_record: JSON-ready description of what will be sent, images by their digests.
+        request_record: JSON-ready description of what will be sent, images and videos by their digests.
         payload: The judge's own form of it; nobody else looks inside.
+        videos: After the pictures.
     """
 
     prompt: str = field(repr=False)
@@ -42,6 +50,7 @@ class Prepared:
     prompt_sha256: str
     request_record: Mapping[str, Any]
     payload: Any = field(default=None, repr=False, compare=False)
+    videos: tuple[Video, ...] = ()
 
     @property
     def request_sha256(self) -> str:
@@ -61,27 +70,33 @@ class Judge(Protocol):
     def limits(self) -> MediaLimits:
         """What it takes in one request."""
 
-    def prepare(self, prompt: str, pictures: Sequence[Picture]) -> Prepared:
+    def prepare(self, prompt: str, pictures: Sequence[Picture], videos: Sequence[Video] = ()) -> Prepared:
         """Make the question ready; the result serves all repeats of a task.
 
         Raises:
-            JudgeRejected: A picture is not what its record says, or does not fit.
+            JudgeRejected: A picture or a video is not what its record says, does not fit, or is of no kind
+                that the judge takes.
         """
 
     async def ask(self, prepared: Prepared, call: CallContext) -> Reply:
-        """Ask once: exactly one request.
+        """Ask once: exactly one request that may cost. A video too large for it is handed over before.
 
         Raises:
             JudgeError: The call ended without an answer.
         """
 
+    async def release(self, prepared: Prepared) -> None:
+        """Nobody asks this question any more: delete what was handed over for it. Never raises."""
+
     async def aclose(self) -> None:
         """Close the connections."""
 
 
-def describe_request(spec: JudgeSpec, prompt: str, pictures: Sequence[Picture]) -> dict[str, Any]:
-    """The JSON-ready record of a request: its settings, its prompt, its images by digest."""
-    return {
+def describe_request(
+    spec: JudgeSpec, prompt: str, pictures: Sequence[Picture], videos: Sequence[Video] = ()
+) -> dict[str, Any]:
+    """The JSON-ready record of a request: its settings, its prompt, its images and videos by digest."""
+    record: dict[str, Any] = {
         "model": spec.model,
         "base_url": spec.base_url,
         "max_tokens": spec.max_tokens,
@@ -100,19 +115,75 @@ def describe_request(spec: JudgeSpec, prompt: str, pictures: Sequence[Picture]) 
             for picture in pictures
         ],
     }
+    if videos:
+        record["videos"] = [
+            {
+                "sha256": video.sha256,
+                "media_type": video.media_type,
+                "width_px": video.width_px,
+                "height_px": video.height_px,
+                "size_bytes": video.size_bytes,
+                "duration_s": video.duration_s,
+                "sampled_fps": sampled_fps(spec, video),
+                "source": video.source,
+            }
+            for video in videos
+        ]
+    return record
 
 
 def prepare_question(
-    spec: JudgeSpec, prompt: str, pictures: Sequence[Picture], payload: Any = None
+    spec: JudgeSpec,
+    prompt: str,
+    pictures: Sequence[Picture],
+    payload: Any = None,
+    videos: Sequence[Video] = (),
 ) -> Prepared:
     """`Prepared` with its digests."""
     return Prepared(
         prompt=prompt,
         pictures=tuple(pictures),
         prompt_sha256=hashlib.sha256(prompt.encode()).hexdigest(),
-        request_record=describe_request(spec, prompt, pictures),
+        request_record=describe_request(spec, prompt, pictures, videos),
         payload=payload,
+        videos=tuple(videos),
     )
+
+
+def sampled_fps(spec: JudgeSpec, video: Video) -> float:
+    """Frames a second that the judge is told to look at: the user's `video_fps`, else by the duration.
+
+    At least one a second, the vendor's own rate, and of a short video more, so that some 60 frames are seen:
+    what is shown in its last moments only would else fall between two of them.
+    """
+    chosen = spec.settings.get("video_fps")
+    if chosen is not None:
+        return float(chosen)
+    return float(min(MAX_FPS, max(1, math.ceil(FEW_FRAMES / max(video.duration_s, 0.001)))))
+
+
+def check_videos(videos: Sequence[Video], limits: MediaLimits) -> None:
+    """Refuse, before anything is sent, a video that the judge would not see as it is recorded.
+
+    Raises:
+        JudgeRejected: Its bytes are missing or others than its digest says, or it is of a type, a size or a
+            length that the judge does not take.
+    """
+    for number, video in enumerate(videos, start=1):
+        about = f"video {number} ({video.source})"
+        if video.media_type not in limits.video_types:
+            taken = ", ".join(limits.video_types)
+            takes = f"the judge takes {taken} only" if taken else "this judge takes no video"
+            raise JudgeRejected(f"{about} is {video.media_type}, and {takes}; nothing was sent")
+        if hashlib.sha256(video.data).hexdigest() != video.sha256:
+            what = "no bytes" if not video.data else "other bytes than its digest says"
+            raise JudgeRejected(f"{about} has {what}; nothing was sent")
+        if limits.video_bytes is not None and len(video.data) > limits.video_bytes:
+            most = f"the judge takes {limits.video_bytes}"
+            raise JudgeRejected(f"{about} has {len(video.data)} bytes, and {most}; nothing was sent")
+        if limits.video_s is not None and video.duration_s > limits.video_s:
+            most = f"the judge takes {limits.video_s:g} s"
+            raise JudgeRejected(f"{about} lasts {video.duration_s:g} s, and {most}; nothing was sent")
 
 
 def check_pictures(pictures: Sequence[Picture], limits: MediaLimits) -> None:

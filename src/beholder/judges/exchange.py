@@ -35,7 +35,7 @@ SYSTEM_PROMPTS = ("system", "instructions", "systemInstruction", "system_instruc
 
 @dataclass(frozen=True, slots=True)
 class StandIn:
-    """A short text that stands for one picture's base64 until the request leaves.
+    """A short text that stands for one picture's, or a small video's, base64 until the request leaves.
 
     Attributes:
         token: 64 hexadecimal digits that are the base64 of `data`; random, so that no prompt can hold them.
@@ -49,7 +49,7 @@ class StandIn:
 
 
 def stand_in(picture: bytes) -> StandIn:
-    """A fresh stand-in for a picture, which is encoded here."""
+    """A fresh stand-in for a picture or a video, which is encoded here."""
     token = secrets.token_hex(32)
     return StandIn(token, base64.b64decode(token), base64.b64encode(picture))
 
@@ -59,7 +59,7 @@ class Exchange:
     """One request and its answer, filled in as they pass.
 
     Attributes:
-        prompt, stand_ins: What the request must hold, and nothing else.
+        prompt, stand_ins, files: What the request must hold, and nothing else; files by their addresses.
         sent: The settings of the request that left; empty as long as none did.
         violation: Set if the request was stopped because it was not what it must be.
         status, headers, body: The answer; `status` is None as long as none came.
@@ -67,6 +67,7 @@ class Exchange:
 
     prompt: str = field(repr=False)
     stand_ins: Sequence[StandIn] = field(repr=False)
+    files: Sequence[str] = ()
     sent: dict[str, Any] = field(default_factory=dict)
     violation: JudgeRejected | None = None
     status: int | None = None
@@ -91,6 +92,23 @@ class Exchange:
         except ValueError:
             return None
 
+    def before(self, request: httpx2.Request) -> None:
+        """Check what is about to leave, write it down, and put the pictures in."""
+        self.violation = _violation(self, request)
+        if self.violation:
+            raise NotSent(str(self.violation), request=request)
+        body = json.loads(request.content)
+        self.sent = settings_of(body, request.url.path)
+        chunks = _splice(request.content, self.stand_ins)
+        request.headers["content-length"] = str(sum(map(len, chunks)))
+        request.stream = _Chunks(chunks)
+
+    async def after(self, response: httpx2.Response) -> None:
+        """Read the whole body here, so that one cut short is one kind of error for all vendors."""
+        self.status = response.status_code
+        self.headers = {name.lower(): value for name, value in response.headers.items()}
+        self.body = await response.aread()
+
 
 CURRENT: ContextVar[Exchange] = ContextVar("beholder_exchange")
 
@@ -100,24 +118,13 @@ class NotSent(httpx2.RequestError):
 
 
 async def before_sending(request: httpx2.Request) -> None:
-    """Request hook: check what is about to leave, write it down, and put the pictures in."""
-    exchange = CURRENT.get()
-    exchange.violation = _violation(exchange, request)
-    if exchange.violation:
-        raise NotSent(str(exchange.violation), request=request)
-    body = json.loads(request.content)
-    exchange.sent = settings_of(body, request.url.path)
-    chunks = _splice(request.content, exchange.stand_ins)
-    request.headers["content-length"] = str(sum(map(len, chunks)))
-    request.stream = _Chunks(chunks)
+    """Request hook."""
+    CURRENT.get().before(request)
 
 
 async def after_answer(response: httpx2.Response) -> None:
-    """Response hook: read the whole body here, so that one cut short is one kind of error for all vendors."""
-    exchange = CURRENT.get()
-    exchange.status = response.status_code
-    exchange.headers = {name.lower(): value for name, value in response.headers.items()}
-    exchange.body = await response.aread()
+    """Response hook."""
+    await CURRENT.get().after(response)
 
 
 def _violation(exchange: Exchange, request: httpx2.Request) -> JudgeRejected | None:
@@ -133,16 +140,17 @@ def _violation(exchange: Exchange, request: httpx2.Request) -> JudgeRejected | N
         )
     if "".join(texts) != exchange.prompt:
         return JudgeRejected("the request's text is not the prompt; nothing was sent")
-    if images != [stand.token for stand in exchange.stand_ins]:
+    expected = [*(stand.token for stand in exchange.stand_ins), *exchange.files]
+    if images != expected:
         return JudgeRejected(
-            f"the request holds {len(images)} images for {len(exchange.stand_ins)}, or in another order; "
+            f"the request holds {len(images)} images and videos for {len(expected)}, or in another order; "
             "nothing was sent"
         )
     return None
 
 
 def read_content(body: Mapping[str, Any]) -> tuple[list[str], list[str], list[str]]:
-    """(texts, base64 of images, anything else) of a request of any vendor, in order."""
+    """(texts, base64 or address of images and videos, anything else) of a request of any vendor, in order."""
     texts: list[str] = []
     images: list[str] = []
     others = [name for name in (*SYSTEM_PROMPTS, "tools") if body.get(name)]
@@ -162,6 +170,9 @@ def read_content(body: Mapping[str, Any]) -> tuple[list[str], list[str], list[st
 
 
 def _image_of(part: Mapping[str, Any]) -> str | None:
+    file = part.get("fileData")
+    if file:
+        return str(file.get("file_uri") or file.get("fileUri"))
     inline = part.get("inlineData") or part.get("source")
     if inline:
         return str(inline.get("data", ""))
@@ -181,6 +192,10 @@ def settings_of(body: Mapping[str, Any], path: str) -> dict[str, Any]:
     in_path = re.search(r"/models/([^/:]+):", path)  # Gemini names the model in the path
     if in_path:
         settings["model"] = in_path[1]
+    parts = [part for content in body.get("contents", ()) for part in content.get("parts", ())]
+    rates = [part["videoMetadata"].get("fps") for part in parts if "videoMetadata" in part]
+    if rates:
+        settings["video_fps"] = rates
     return settings
 
 

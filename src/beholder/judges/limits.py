@@ -47,6 +47,22 @@ _GEMINI = MediaLimits(
     # of 768 px on 2.x, so nothing is shrunk there.
     images=3600,
     request_bytes=20 * MB,
+    # Gemini's video and Files API pages, read November 2026: these types; 2 GB a file, and what does not fit
+    # into a request goes there; an hour at a million tokens of context.
+    video_types=(
+        "video/mp4",
+        "video/mpeg",
+        "video/mpg",
+        "video/mov",
+        "video/quicktime",
+        "video/avi",
+        "video/x-flv",
+        "video/webm",
+        "video/wmv",
+        "video/3gpp",
+    ),
+    video_bytes=2000 * MB,
+    video_s=3600.0,
 )
 # 1120 tokens a picture by default; at 2.x's 258 tokens for 768 x 768 px that is about 2.5 million pixels. The
 # vendor states no pixel size: an estimate, on the side of cutting a long page into tiles.
@@ -69,7 +85,9 @@ def media_limits(spec: JudgeSpec, **overrides: Any) -> MediaLimits:
     if spec.scripted:
         return replace(MediaLimits(), **overrides)
     name = spec.name.lower()
-    for pattern, limits in TABLE:
-        if re.search(pattern, name):
-            return replace(limits, **overrides)
-    return replace(BY_PROVIDER.get(spec.provider, MediaLimits()), **overrides)
+    limits = next((row for pattern, row in TABLE if re.search(pattern, name)), None)
+    limits = limits or BY_PROVIDER.get(spec.provider, MediaLimits())
+    if spec.provider != "google":
+        # A video goes over Google's own wire only; behind a reseller the same model is shown frames.
+        limits = replace(limits, video_types=(), video_bytes=None, video_s=None)
+    return replace(limits, **overrides)

@@ -30,8 +30,8 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import ConfigError, JudgeError, JudgeRefused, JudgeRejected, JudgeUnavailable
-from beholder.judges.base import CallContext, Prepared, check_pictures, prepare_question
-from beholder.records import JudgeSpec, MediaLimits, Picture, Reply, Usage
+from beholder.judges.base import CallContext, Prepared, check_pictures, check_videos, prepare_question
+from beholder.records import JudgeSpec, MediaLimits, Picture, Reply, Usage, Video
 
 CONDITIONS: Mapping[str, type] = {"task_id": str, "model": str, "repeat": int}
 EXTRAS: Mapping[str, tuple[type, ...]] = {
@@ -79,10 +79,11 @@ class ScriptedJudge:
         """
         return cls(spec, limits, load_script(path))
 
-    def prepare(self, prompt: str, pictures: Sequence[Picture]) -> Prepared:
-        """The question with its digests; the pictures are checked as if they were sent."""
+    def prepare(self, prompt: str, pictures: Sequence[Picture], videos: Sequence[Video] = ()) -> Prepared:
+        """The question with its digests; pictures and videos are checked as if they were sent."""
         check_pictures(pictures, self.limits)
-        return prepare_question(self.spec, prompt, pictures)
+        check_videos(videos, self.limits)
+        return prepare_question(self.spec, prompt, pictures, videos=videos)
 
     async def ask(self, prepared: Prepared, call: CallContext) -> Reply:
         """The scripted reply, or the scripted error."""
@@ -108,8 +109,12 @@ class ScriptedJudge:
                 "max_tokens": self.spec.max_tokens,
                 "temperature": None if temperature is None else float(temperature),
                 "images": len(prepared.pictures),
+                "videos": len(prepared.videos),
             },
         )
+
+    async def release(self, prepared: Prepared) -> None:
+        """Nothing was handed over."""
 
     async def aclose(self) -> None:
         """Nothing to close."""

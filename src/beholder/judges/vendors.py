@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, cast
 
 from beholder.errors import ConfigError, MissingTool
+from beholder.judges.base import MAX_FPS
 from beholder.judges.keys import base_url_of, host_of
 from beholder.records import JudgeSpec
 
 if TYPE_CHECKING:
     import httpx2
+    from google.genai.files import AsyncFiles
     from pydantic_ai.models import Model
     from pydantic_ai.settings import ModelSettings
 
-# `-M` keys that are ours, not the vendor's: the dialect (`chat`, `responses`, `openrouter`), and OpenAI's
-# `detail` of every image.
-OWN_SETTINGS = ("api", "detail")
+# `-M` keys that are ours, not the vendor's: the dialect (`chat`, `responses`, `openrouter`), OpenAI's
+# `detail` of every image, and the frames a second of every video that Gemini looks at.
+OWN_SETTINGS = ("api", "detail", "video_fps")
 DIALECTS = ("chat", "responses", "openrouter")
 
 # What `-M` must not touch: it would make the request another than the record says.
@@ -73,6 +76,7 @@ def check_settings(spec: JudgeSpec) -> dict[str, Any]:
         ConfigError: One of them has a flag of its own, belongs to the conversation, or cannot be sent.
     """
     settings = {name: value for name, value in spec.settings.items() if name not in OWN_SETTINGS}
+    _check_own(spec)
     for name in settings:
         if name in FLAGS_INSTEAD:
             raise ConfigError(f"-M {name}=…: use {FLAGS_INSTEAD[name]}", concerns=name)
@@ -83,6 +87,22 @@ def check_settings(spec: JudgeSpec) -> dict[str, Any]:
                 f"-M {name}=…: for google/ only {', '.join(GOOGLE_SETTINGS)} can be set", concerns=name
             )
     return settings
+
+
+def _check_own(spec: JudgeSpec) -> None:
+    openai = spec.provider in {"openai", "openai-compatible"}
+    for name in ("api", "detail"):
+        if name in spec.settings and not openai:
+            raise ConfigError(f"-M {name}=…: for openai/ and openai-compatible/ only", concerns=name)
+    rate = spec.settings.get("video_fps")
+    if rate is None:
+        return
+    if spec.provider != "google":
+        raise ConfigError("-M video_fps=…: only google/ is sent videos", concerns="video_fps")
+    if isinstance(rate, bool) or not isinstance(rate, int | float | Decimal) or not 0 < rate <= MAX_FPS:
+        raise ConfigError(
+            f"-M video_fps={rate}: frames a second, above 0 and up to {MAX_FPS}", concerns="video_fps"
+        )
 
 
 def model_settings(spec: JudgeSpec) -> ModelSettings:
@@ -185,6 +205,15 @@ def _google(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Model:
 
     provider = GoogleProvider(api_key=api_key, base_url=_root(spec, "/v1beta", "/v1"), http_client=client)
     return GoogleModel(spec.name, provider=provider, profile=_profile())
+
+
+def files_of(model: Model) -> AsyncFiles:
+    """The store of Google's model."""
+    from pydantic_ai.models.google import GoogleModel
+
+    if not isinstance(model, GoogleModel):
+        raise TypeError(f"{type(model).__name__} has no store for files")
+    return model.client.aio.files
 
 
 def vendor_errors(spec: JudgeSpec) -> tuple[type[Exception], ...]:
