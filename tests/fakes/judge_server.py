@@ -1,7 +1,7 @@
 """A local HTTP server that answers like the judges' vendors, by script, and writes down what it was sent.
 
-It speaks Anthropic messages, OpenAI chat completions, OpenAI responses and Gemini `generateContent`, told
-apart by the path. Nothing but the standard library is needed:
+It speaks Anthropic messages, OpenAI chat completions, OpenAI responses, Gemini `generateContent` and Gemini's
+file store, told apart by the path. Nothing but the standard library is needed:
 
     with JudgeServer([rule(call=[3, 4], status=429), rule(text="{}")]) as server:
         ...  # server.url, server.requests
@@ -15,6 +15,7 @@ out. Conditions, all optional:
     model       the requested model's name
     contains    a piece of the prompt's text
     path        a piece of the path
+    method      of the request
     times       how often this rule answers at most
 
 Answer, all optional:
@@ -23,6 +24,8 @@ Answer, all optional:
     served_model, body (sent as JSON), raw (sent as it is), fixture (path of a wire fixture to replay)
     fault       cut: the connection ends before the body does;  reset: before any byte
                 stall: headers, then nothing;  hang: nothing at all
+
+A file that was uploaded is PROCESSING for some requests first, by its `FileStore`.
 """
 
 from __future__ import annotations
@@ -96,6 +99,7 @@ class SeenRequest:
     headers: Mapping[str, str]
     raw: bytes
     images_seen: dict[str, SeenImage] = field(default_factory=dict, repr=False)
+    method: str = "POST"
 
     @property
     def api(self) -> str:
@@ -108,8 +112,8 @@ class SeenRequest:
 
     @cached_property
     def body(self) -> dict[str, Any]:
-        """The parsed body."""
-        return json.loads(self.raw) if self.raw else {}
+        """The parsed body; of a file's bytes, empty."""
+        return json.loads(self.raw) if self.raw and "x-goog-upload-offset" not in self.headers else {}
 
     @property
     def model(self) -> str:
@@ -349,6 +353,72 @@ def _header(value: str, base_url: str) -> str:
     return value.replace("@base", base_url)
 
 
+# --- Gemini's file store ------------------------------------------------------------------------
+
+
+@dataclass
+class FileStore:
+    """What is in the store, and what becomes of it.
+
+    Attributes:
+        processing: How often a file is asked for before it leaves PROCESSING.
+        final: The state it has then.
+        uploaded, deleted: Names of files, in order.
+        content: Bytes by name.
+    """
+
+    processing: int = 0
+    final: str = "ACTIVE"
+    uploaded: list[str] = field(default_factory=list)
+    deleted: list[str] = field(default_factory=list)
+    content: dict[str, bytes] = field(default_factory=dict)
+    asked: dict[str, int] = field(default_factory=dict)
+
+    def answer(self, request: SeenRequest) -> Rule | None:
+        """The answer to a request to the store; None if it is none."""
+        if request.path == "/upload/v1beta/files":
+            return self._upload(request)
+        if not request.path.startswith("/v1beta/files/"):
+            return None
+        name = request.path.removeprefix("/v1beta/")
+        if name not in self.content or name in self.deleted:
+            error = {"code": 403, "message": f"No permission for {name}", "status": "PERMISSION_DENIED"}
+            return {"status": 403, "body": {"error": error}}
+        if request.method == "DELETE":
+            self.deleted.append(name)
+            return {"body": {}}
+        self.asked[name] = self.asked.get(name, 0) + 1
+        return {"body": self._file(name, self.final if self.asked[name] > self.processing else "PROCESSING")}
+
+    def _upload(self, request: SeenRequest) -> Rule:
+        command = request.headers.get("x-goog-upload-command", "")
+        if command == "start":
+            name = f"files/fake{len(self.content) + 1}"
+            self.content[name] = b""
+            address = f"@base{request.path}?upload_id={name}"
+            return {"raw": "", "headers": {"x-goog-upload-url": address, "x-goog-upload-status": "active"}}
+        name = list(self.content)[-1]
+        self.content[name] += request.raw
+        if "finalize" not in command:
+            return {"raw": "", "headers": {"x-goog-upload-status": "active"}}
+        self.uploaded.append(name)
+        body = {"file": self._file(name, "PROCESSING")}
+        return {"body": body, "headers": {"x-goog-upload-status": "final"}}
+
+    def _file(self, name: str, state: str) -> dict[str, Any]:
+        uri = f"https://generativelanguage.googleapis.com/v1beta/{name}"
+        failed = {"error": {"code": 3, "message": "cannot be decoded"}} if state == "FAILED" else {}
+        size = str(len(self.content[name]))
+        return {
+            "name": name,
+            "mimeType": "video/mp4",
+            "sizeBytes": size,
+            "uri": uri,
+            "state": state,
+            **failed,
+        }
+
+
 # --- the server ---------------------------------------------------------------------------------
 
 
@@ -362,7 +432,13 @@ class JudgeServer:
     """
 
     def __init__(
-        self, rules: Sequence[Rule] = (), *, port: int = 0, log: TextIO | None = None, light: bool = False
+        self,
+        rules: Sequence[Rule] = (),
+        *,
+        port: int = 0,
+        log: TextIO | None = None,
+        light: bool = False,
+        files: FileStore | None = None,
     ) -> None:
         """Make a server; it listens from `start` or `with` on.
 
@@ -371,7 +447,9 @@ class JudgeServer:
             port: 0 takes a free one.
             log: Where a line per request goes.
             light: Count the requests and read their model, without keeping their bodies: for benchmarks.
+            files: Gemini's file store.
         """
+        self.files = files or FileStore()
         self.rules = list(rules)
         self.requests: list[SeenRequest] = []
         self.in_flight_peak = 0
@@ -448,7 +526,8 @@ class JudgeServer:
         first, *lines = head.split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         raw = await reader.readexactly(int(headers.get("content-length") or 0))
-        request = self._note(first.split(" ")[1].partition("?")[0], headers, raw)
+        method, target, _ = first.split(" ")
+        request = self._note(method, target.partition("?")[0], headers, raw)
         self._in_flight += 1
         self.in_flight_peak = max(self.in_flight_peak, self._in_flight)
         try:
@@ -458,11 +537,11 @@ class JudgeServer:
         finally:
             self._in_flight -= 1
 
-    def _note(self, path: str, headers: Mapping[str, str], raw: bytes) -> SeenRequest:
+    def _note(self, method: str, path: str, headers: Mapping[str, str], raw: bytes) -> SeenRequest:
         if self._light:
             model = re.search(rb'"model": ?"[^"]*"', raw)
             raw = b"{" + (model[0] if model else b"") + b"}"
-        request = SeenRequest(len(self.requests) + 1, time.time(), path, headers, raw, self._images)
+        request = SeenRequest(len(self.requests) + 1, time.time(), path, headers, raw, self._images, method)
         self.requests.append(request)
         if self._log:
             self._log.write(json.dumps(request.as_line()) + "\n")
@@ -474,7 +553,7 @@ class JudgeServer:
             if _holds(candidate, request) and self._answered[at] < candidate.get("times", sys.maxsize):
                 self._answered[at] += 1
                 return candidate
-        return {}
+        return self.files.answer(request) or {}
 
     async def _write(self, writer: asyncio.StreamWriter, answer: Answer) -> bool:
         if answer.fault == "hang":
@@ -508,6 +587,8 @@ def _holds(candidate: Rule, request: SeenRequest) -> bool:
         return False
     if "path" in candidate and candidate["path"] not in request.path:
         return False
+    if "method" in candidate and candidate["method"] != request.method:
+        return False
     if "model" in candidate and candidate["model"] != request.model:
         return False
     return "contains" not in candidate or any(candidate["contains"] in text for text in request.texts)
@@ -528,13 +609,18 @@ def main() -> None:
     parser.add_argument("--log", type=Path, help="a JSON line per request goes here")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each good answer")
     parser.add_argument("--text", default=GOOD_TEXT, help="the good answer's text")
+    parser.add_argument("--processing", type=int, default=0, help="how often a file is not ready yet")
+    parser.add_argument("--file-state", default="ACTIVE", help="what becomes of an uploaded file")
     parser.add_argument("--light", action="store_true", help="do not read the requests: for benchmarks")
     options = parser.parse_args()
     rules = json.loads(options.script.read_text(encoding="utf-8")) if options.script else []
     rules.append({"delay_s": options.delay, "text": options.text})
     with contextlib.ExitStack() as stack:
         log = stack.enter_context(options.log.open("a", encoding="utf-8")) if options.log else None
-        server = stack.enter_context(JudgeServer(rules, port=options.port, log=log, light=options.light))
+        files = FileStore(options.processing, options.file_state)
+        server = stack.enter_context(
+            JudgeServer(rules, port=options.port, log=log, light=options.light, files=files)
+        )
         print(server.url, flush=True)
         with contextlib.suppress(KeyboardInterrupt):
             threading.Event().wait()

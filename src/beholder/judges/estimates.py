@@ -10,8 +10,9 @@ import math
 import re
 from collections.abc import Sequence
 
+from beholder.judges.base import sampled_fps
 from beholder.judges.names import judge_word
-from beholder.records import JudgeSpec, Picture
+from beholder.records import JudgeSpec, Picture, Video
 
 CHARS_PER_TOKEN = 3.5
 """English text has about four characters a token, other scripts fewer."""
@@ -29,17 +30,44 @@ MOST_IMAGE_TOKENS = (
 """(part of a model's name, tokens that one picture cannot exceed), the first match counts."""
 
 
-def rough_tokens(spec: JudgeSpec, prompt: str, pictures: Sequence[Picture]) -> int:
+SOUND_TOKENS = 32
+"""Tokens of a second of sound. Gemini's video page, read November 2026."""
+
+MOST_FRAME_TOKENS = 300
+"""A frame has 258 tokens on Gemini 2 and 280 on Gemini 3 at its high setting, and 7 for its time."""
+
+
+def rough_tokens(
+    spec: JudgeSpec, prompt: str, pictures: Sequence[Picture], videos: Sequence[Video] = ()
+) -> int:
     """A fair guess at the input tokens of one call."""
     images = sum(image_tokens(spec, picture.width_px, picture.height_px) for picture in pictures)
-    return math.ceil(len(prompt) / CHARS_PER_TOKEN) + images
+    moving = sum(video_tokens(spec, video) for video in videos)
+    return math.ceil(len(prompt) / CHARS_PER_TOKEN) + images + moving
 
 
-def most_tokens(spec: JudgeSpec, prompt: str, images: int) -> int:
+def most_tokens(spec: JudgeSpec, prompt: str, images: int, videos: Sequence[Video] = ()) -> int:
     """What the input tokens of one call cannot exceed: a token of text has at least one byte."""
     name = spec.name.lower()
     an_image = next(tokens for pattern, tokens in MOST_IMAGE_TOKENS if re.search(pattern, name))
-    return len(prompt.encode("utf-8", "surrogatepass")) + an_image * images + 1000
+    moving = sum(
+        (_frames(spec, video) + 1) * MOST_FRAME_TOKENS + math.ceil(video.duration_s + 1) * SOUND_TOKENS
+        for video in videos
+    )
+    return len(prompt.encode("utf-8", "surrogatepass")) + an_image * images + moving + 1000
+
+
+def video_tokens(spec: JudgeSpec, video: Video) -> int:
+    """Tokens of one video, its sound included, whether it has one or not.
+
+    Source: Gemini's video page, November 2026: 258 a frame on 2.x, 70 on 3 at its usual setting.
+    """
+    a_frame = 258 if re.search(r"gemini-[12]", spec.name.lower()) else 70
+    return _frames(spec, video) * a_frame + math.ceil(video.duration_s) * SOUND_TOKENS
+
+
+def _frames(spec: JudgeSpec, video: Video) -> int:
+    return math.ceil(video.duration_s * sampled_fps(spec, video))
 
 
 def image_tokens(spec: JudgeSpec, width_px: int, height_px: int) -> int:
