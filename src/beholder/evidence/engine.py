@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hashlib
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Literal
 
-from beholder.errors import BrokenArtifact, MissingTool, RendererFailed, RenderError
-from beholder.evidence.browser import Browser
-from beholder.evidence.egress import Dialler, Egress, Resolver, dial, resolve
-from beholder.evidence.files import own_files, path_below, read_artifact
-from beholder.evidence.html import check_html, render_html
+from beholder.errors import BrokenArtifact, MissingTool, RenderError
+from beholder.evidence.cache import EvidenceCache
+from beholder.evidence.egress import Dialler, Resolver, dial, resolve
+from beholder.evidence.files import read_artifact
 from beholder.evidence.kinds import Job, Shown, in_thread
-from beholder.evidence.pages import PageRenderer
 from beholder.evidence.pictures import fit_request
+from beholder.evidence.record import open_record
+from beholder.evidence.renderers import KINDS, Renderers
 from beholder.evidence.select import Selection, select_artifacts
-from beholder.evidence.serve import ServedFolder
 from beholder.evidence.share import cut_pictures, cut_texts, picture_shares
-from beholder.evidence.svg import check_svg, render_svg
-from beholder.evidence.worker import with_data
-from beholder.evidence.workers import WorkerPool
 from beholder.records import (
     Artifact,
     ArtifactEvidence,
@@ -34,36 +30,6 @@ from beholder.records import (
     Submission,
     Warning_,
 )
-
-SUFFIXES = {
-    "html": (".html", ".htm"),
-    "svg": (".svg",),
-    "pdf": (".pdf",),
-    "image": (".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif", ".bmp", ".tif", ".tiff"),
-    "video": (".mp4", ".webm", ".mov"),
-}
-KINDS = {suffix: kind for kind, suffixes in SUFFIXES.items() for suffix in suffixes}
-"""Suffix -> kind. What a protocol routes to the text judge is text, whatever its suffix."""
-
-_WORK = {
-    "image": ("beholder.evidence.image", "render_image"),
-    "pdf": ("beholder.evidence.pdf", "render_pdf"),
-    "text": ("beholder.evidence.text", "read_text"),
-    "video": ("beholder.evidence.video", "render_video"),
-}
-"""Kind -> the function that a worker runs."""
-
-_RenderPage = Callable[[Browser, Job, ServedFolder, NetworkPolicy, Egress | None], Awaitable[Shown]]
-
-_IN_BROWSER: dict[str, tuple[Callable[[Job], None], _RenderPage]] = {
-    "html": (check_html, render_html),
-    "svg": (check_svg, render_svg),
-}
-"""Kind -> what is checked before the browser sees a file, and what it draws."""
-
-_POOLS = {"video": ("beholder.evidence.video",)}
-_LIGHT = ("beholder.evidence.image", "beholder.evidence.pdf", "beholder.evidence.text")
-"""Modules that workers load: one kind of worker for all but videos, whose library is large."""
 
 AT_A_TIME = 4
 """Files of one submission that are worked on at a time."""
@@ -77,6 +43,7 @@ class _Result:
 
     record: ArtifactEvidence
     shown: Shown = field(default_factory=Shown)
+    renderer: Mapping[str, Any] = field(default_factory=dict)
 
 
 class EvidenceEngine:
@@ -88,8 +55,16 @@ class EvidenceEngine:
         texts: Which of the submission's own texts (`response`, `artifacts`) the prompt has a place for beside
             pictures. The text judge is always shown both.
         workers: Pages open at a time, and processes that decode.
+        cache_dir: Where rendered results are kept for other runs.
+        record, replay: A folder that keeps what the outside answers to pages, or that is all they get of it.
         browser_path: The browser to use instead of the one that is found.
         resolver, dialler: How outside hosts are looked up and reached; replaced in tests.
+
+    Attributes:
+        renderer: Name, sandbox and fonts of what has drawn so far; empty before the first file.
+
+    Raises:
+        ConfigError: A folder for cache or record that cannot be used.
     """
 
     def __init__(
@@ -101,6 +76,9 @@ class EvidenceEngine:
         *,
         texts: Collection[str] = (),
         workers: int = 2,
+        cache_dir: Path | None = None,
+        record: Path | None = None,
+        replay: Path | None = None,
         browser_path: str | None = None,
         resolver: Resolver = resolve,
         dialler: Dialler = dial,
@@ -112,34 +90,23 @@ class EvidenceEngine:
         self._network = network
         self._limits = limits
         self._texts = frozenset(texts)
-        self._pages = PageRenderer(
-            workers, network, browser_path=browser_path, resolver=resolver, dialler=dialler
+        folder = replay if replay is not None else record
+        self._renderers = Renderers(
+            workers,
+            network,
+            record=open_record(folder, replay=replay is not None) if folder is not None else None,
+            cache=EvidenceCache(cache_dir) if cache_dir is not None else None,
+            browser_path=browser_path,
+            resolver=resolver,
+            dialler=dialler,
         )
-        light = WorkerPool(_LIGHT, workers)
-        self._pools = {kind: WorkerPool(modules, workers) for kind, modules in _POOLS.items()}
-        self._light = light
+        self.renderer: dict[str, Any] = {}
 
     async def __aenter__(self) -> EvidenceEngine:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        async with contextlib.AsyncExitStack() as closing:
-            closing.push_async_callback(self._pages.aclose)
-            for pool in (self._light, *self._pools.values()):
-                closing.push_async_callback(pool.aclose)
-
-    @property
-    def renderer(self) -> dict[str, Any]:
-        """Name, sandbox and fonts of what has drawn so far; empty before the first file."""
-        return self._renderer(KINDS.values())
-
-    def _renderer(self, kinds: Collection[str]) -> dict[str, Any]:
-        """What had a part in showing these kinds."""
-        info: dict[str, Any] = dict(self._pages.info) if set(kinds) & set(_IN_BROWSER) else {}
-        fence = self._light.fence
-        if fence and set(kinds) - set(_IN_BROWSER) - {""}:
-            info["decoders"] = dict(fence)
-        return info
+        await self._renderers.aclose()
 
     # --- one submission -------------------------------------------------------------------------
 
@@ -224,8 +191,8 @@ class EvidenceEngine:
                 warnings += more
             except RenderError as error:
                 status, reason, detail, pictures = "unscored", error.slug, str(error), ()
-        kinds = {record.kind for record in artifacts if record.status != "not_shown"}
-        renderer = self._renderer(kinds)
+        renderer = {name: value for result in results for name, value in result.renderer.items()}
+        self.renderer |= renderer
         if renderer.get("sandbox") == "off":
             warnings.append(Warning_(code="sandbox_off", detail=renderer["sandbox_reason"]))
         return Evidence(
@@ -245,49 +212,27 @@ class EvidenceEngine:
 
     async def _artifact(self, submission: Submission, artifact: Artifact, kind: str, room: int) -> _Result:
         try:
-            shown = await self._show(submission, artifact, kind, room)
+            data = await in_thread(artifact.name, read_artifact, artifact, submission.root)
+            job = Job(
+                name=artifact.name,
+                suffix=artifact.suffix,
+                data=data,
+                policy=self._policy,
+                limits=self._limits,
+                budget=room,
+            )
+            rendered = await self._renderers.show(job, kind, submission, artifact)
         except BrokenArtifact as error:
             return _Result(_record(artifact, kind, "absent", error.slug, str(error)))
         except (MissingTool, RenderError) as error:
             return _Result(_record(artifact, kind, "unscored", error.slug, str(error)))
+        shown = rendered.shown
         if shown.blocked_hosts:
             detail = _blocked_detail(shown.blocked_hosts, self._network)
-            return _Result(
-                _record(artifact, kind, "unscored", "blocked_resources", detail, shown.facts), shown
-            )
-        return _Result(_record(artifact, kind, "shown", None, "", shown.facts), shown)
-
-    async def _show(self, submission: Submission, artifact: Artifact, kind: str, room: int) -> Shown:
-        data = await in_thread(artifact.name, read_artifact, artifact, submission.root)
-        job = Job(
-            name=artifact.name,
-            suffix=artifact.suffix,
-            data=data,
-            policy=self._policy,
-            limits=self._limits,
-            budget=room,
-        )
-        if kind in _IN_BROWSER:
-            check, render = _IN_BROWSER[kind]
-            await in_thread(job.name, check, job)
-            return await self._page(job, submission, artifact, render)
-        if kind in _WORK:
-            module, function = _WORK[kind]
-            pool = self._pools.get(kind, self._light)
-            return with_data(await pool.run(module, function, job, Shown), job)
-        raise RendererFailed(
-            f"nothing here renders {artifact.suffix}", slug="missing_tool", concerns=artifact.name
-        )
-
-    async def _page(self, job: Job, submission: Submission, artifact: Artifact, render: _RenderPage) -> Shown:
-        root, name = path_below(artifact, submission.root)
-        belongs = await asyncio.to_thread(own_files, submission)
-
-        async def attempt(browser: Browser, egress: Egress | None) -> Shown:
-            folder = ServedFolder(root=root, name=name, page=job.data, belongs=belongs)
-            return await render(browser, job, folder, self._network, egress)
-
-        return await self._pages.show(job.name, attempt)
+            record = _record(artifact, kind, "unscored", "blocked_resources", detail, shown.facts)
+        else:
+            record = _record(artifact, kind, "shown", None, "", shown.facts)
+        return _Result(record, shown, rendered.renderer)
 
 
 def _record(

@@ -178,6 +178,15 @@ class Record:
         found = [_entry(path) for path in sorted((self.folder / "answers").glob("*/*.json"))]
         yield from sorted(found, key=lambda one: (str(one["url"]), str(one["method"])))
 
+    def digest(self) -> str:
+        """SHA-256 over every answer's entry: equal records draw equal pages.
+
+        Raises:
+            RendererFailed: The record is damaged.
+        """
+        said = [json.dumps(entry, sort_keys=True).encode() for entry in self.entries()]
+        return hashlib.sha256(b"\n".join(said)).hexdigest()
+
     def _answer(self, asked: Asked) -> Path:
         return self.folder / "answers" / asked.key[:2] / f"{asked.key}.json"
 
