@@ -58,16 +58,19 @@ def scaled_size(width: int, height: int, scale: float) -> tuple[int, int]:
     return max(1, int(width * scale + 1e-9)), max(1, int(height * scale + 1e-9))
 
 
+def tallest_tile(width: int, limits: MediaLimits) -> int:
+    """Rows, at least 1, that a piece so many px wide may have to arrive unshrunk."""
+    edge = sharp_edge(limits)
+    return max(1, min(edge, (limits.shrink_pixels or edge * edge) // width))
+
+
 def cut(width: int, height: int, limits: MediaLimits) -> tuple[Box, ...]:
     """Boxes that cover every pixel once, row by row, each small enough to arrive unshrunk.
 
     As few as possible, of nearly equal size.
     """
-    edge = sharp_edge(limits)
-    pixels = limits.shrink_pixels or edge * edge
-    columns = math.ceil(width / edge)
-    tallest = max(1, min(edge, pixels // math.ceil(width / columns)))
-    rows = math.ceil(height / tallest)
+    columns = math.ceil(width / sharp_edge(limits))
+    rows = math.ceil(height / tallest_tile(math.ceil(width / columns), limits))
     xs, ys = _edges(width, columns), _edges(height, rows)
     return tuple(
         Box(left, top, right - left, bottom - top)

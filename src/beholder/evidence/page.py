@@ -50,6 +50,13 @@ PROBE_S = 1.0
 """Page time after the capture within which a change tells that the page had not settled."""
 
 MAX_SCROLL_STEPS = 64
+
+_HARDLY_SCROLLS = 1.25
+"""A page up to so many viewports high is one whose inner parts scroll in its place, if any do."""
+
+_GONE = 3
+"""Places that show something else once the page is back at its top: so many make a list of rows in view."""
+
 MAX_OWN_NAVIGATIONS = 4
 MAX_DIALOGS = 50
 STILL_AT_MS = 3000
@@ -77,6 +84,9 @@ class Page:
         cut_short: What it was doing when its time was over; empty if it came to an end.
         page_time_s: Page time that passed before the capture.
         full_size: Width and height in CSS px, before any cut.
+        scrolled: Whether scrolling came to the end, and what was no longer there afterwards.
+        expanded: The part that scrolled in the page's place, and whether it could be made as high as it is.
+        inner: Other parts that show less than they hold.
     """
 
     session: Session
@@ -90,6 +100,9 @@ class Page:
     cut_short: str = ""
     page_time_s: float = 0.0
     full_size: tuple[int, int] = (1, 1)
+    scrolled: JSON = field(default_factory=dict)
+    expanded: JSON | None = None
+    inner: list[JSON] = field(default_factory=list)
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
     _death: RenderError | None = None
@@ -166,8 +179,8 @@ class Page:
             async with asyncio.timeout(float(self.policy.max_wait_s)):
                 await self.alive(self._load(page_s))
                 doing = "scrolling"
-                if scroll and await self.alive(self._height()) > self.policy.viewport[1]:
-                    await self.alive(self._scroll())
+                if scroll:
+                    await self.alive(self._scroll_through())
                 doing = "settling"
         except TimeoutError:
             self.cut_short = f"still {doing} after {self.policy.max_wait_s} s"
@@ -238,11 +251,31 @@ class Page:
         metrics = await self.session.call("Page.getLayoutMetrics")
         return float(metrics["cssContentSize"]["height"])
 
-    async def _scroll(self) -> None:
-        await self._in_own_world(script("scroll.js").replace("$STEPS", str(MAX_SCROLL_STEPS)))
+    async def _scroll_through(self) -> None:
+        """Bring everything into view once; what scrolls inside the page is made as high as it is."""
+        height = await self._height()
+        stands = height <= self.policy.viewport[1] * _HARDLY_SCROLLS
+        if not await self._expand(expand=stands) and height <= self.policy.viewport[1]:
+            return
+        found = await self.ask("scroll.js", STEPS=MAX_SCROLL_STEPS)
+        if isinstance(found, dict):
+            self.scrolled = found
         await self._advance(AFTER_SCROLL_S)
         self.page_time_s += AFTER_SCROLL_S
         await self._frame()
+        if self.expanded is not None and self.expanded["held"]:
+            await self._expand(expand=False)
+            await self._frame()
+
+    async def _expand(self, *, expand: bool) -> bool:
+        """Whether a part of the page that scrolls has been made as high as what it holds."""
+        found = await self.ask("scroller.js", EXPAND=expand, STEPS=MAX_SCROLL_STEPS, MOST=MAX_HEIGHT_PX)
+        if not isinstance(found, dict):
+            return False
+        self.inner = found["inner"]
+        if found["expanded"] is not None:
+            self.expanded = found["expanded"]
+        return found["expanded"] is not None and bool(found["expanded"]["held"])
 
     async def stand_still(self, extent: tuple[int, int] | None = None) -> Box:
         """Hold animations and scripts; the page's box in CSS pixels, no larger than what can be captured.
@@ -540,6 +573,8 @@ class Page:
             "missing_files": [_plain(name) for name in sorted(self.folder.missing)[:MAX_NOTED]],
             "script_errors": self.errors,
             "dialogs": self.dialogs,
+            "expanded": self.expanded,
+            "inner_scrollers": self.inner,
         }
         return facts | self.gate.facts() | {key: value for key, value in optional.items() if value}
 
@@ -550,6 +585,21 @@ class Page:
         if self.folder.missing:
             missing = _plain(", ".join(sorted(self.folder.missing)[:5]))
             yield Warning_(code="missing_file", detail=missing, source=name)
+        if self.expanded is not None:
+            shown, whole = self.expanded["shown_px"], self.expanded["whole_px"]
+            shown = min(whole, MAX_HEIGHT_PX) if self.expanded["held"] else shown
+            if shown < whole:
+                detail = f"{self.expanded['what']} scrolls by itself and shows {shown} of {whole} px"
+                yield Warning_(code="truncated", detail=detail, source=name)
+        for one in self.inner:
+            detail = f"{one['what']} scrolls by itself and shows {one['shown_px']} of {one['whole_px']} px"
+            yield Warning_(code="inner_scroll", detail=detail, source=name)
+        if not self.scrolled.get("ended", True):
+            detail = f"scrolled through {MAX_SCROLL_STEPS} viewports, and the page goes on"
+            yield Warning_(code="truncated", detail=detail, source=name)
+        if self.scrolled.get("gone", 0) >= _GONE:
+            detail = "what comes into view replaces what was there: only the first rows are shown"
+            yield Warning_(code="virtual_list", detail=detail, source=name)
         if self.errors:
             yield Warning_(code="script_error", detail="; ".join(self.errors[:3]), source=name)
 

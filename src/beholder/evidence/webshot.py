@@ -23,6 +23,7 @@ from beholder.evidence.capture import (
     surrounding,
 )
 from beholder.evidence.cdp import ProtocolFailure, Session
+from beholder.evidence.cuts import between_lines
 from beholder.evidence.egress import Egress
 from beholder.evidence.gate import Gate
 from beholder.evidence.kinds import Job, Shown, cut_warnings, in_thread, plan_facts
@@ -127,7 +128,7 @@ async def _capture(session: Session, page: Page, job: Job, pending: int, extent:
     full_size = page.full_size
     look = _look(box, plan)
     before = await look.take(session)
-    pictures, shots = await _pictures(session, box, plan, job, before if look.is_picture else None)
+    pictures, shots, plan = await _pictures(session, box, plan, job, before if look.is_picture else None)
     if extent is not None and extent.transforms:
         pictures = [replace(one, transforms=(*extent.transforms, *one.transforms)) for one in pictures]
     warnings = list(page.warnings())
@@ -208,8 +209,8 @@ def _look(box: Box, plan: Plan) -> _Look:
 
 async def _pictures(
     session: Session, box: Box, plan: Plan, job: Job, whole: bytes | None
-) -> tuple[list[Picture], list[Shot]]:
-    """(the pictures to send, what was captured in natural size for them).
+) -> tuple[list[Picture], list[Shot], Plan]:
+    """(the pictures to send, what was captured in natural size for them, the plan with its final cuts).
 
     All are made from captures in natural size, which come out the same each time; the browser's own scaling
     does so only nearly.
@@ -218,18 +219,22 @@ async def _pictures(
         whole: The page's picture, where it is the only one and is there already.
     """
     if whole is not None:
-        return [make_picture(whole, "image/png", png_size(whole), job.name)], []
+        return [make_picture(whole, "image/png", png_size(whole), job.name)], [], plan
     needed = box if plan.overview is not None else surrounding(plan.tiles)
     shots = await capture_slices(session, needed)
-    return await in_thread(job.name, _lay_out, shots, plan, job.name), shots
+    pictures, plan = await in_thread(job.name, _lay_out, shots, plan, job)
+    return pictures, shots, plan
 
 
-def _lay_out(shots: list[Shot], plan: Plan, name: str) -> list[Picture]:
-    """The overview and the parts of a page out of its slices. CPU-bound."""
+def _lay_out(shots: list[Shot], plan: Plan, job: Job) -> tuple[list[Picture], Plan]:
+    """The overview and the parts of a page out of its slices, cut between lines. CPU-bound."""
+    name = job.name
     if plan.overview is not None and plan.overview >= 1.0 and len(shots) == 1:
         box = shots[0].box
-        return [make_picture(shots[0].png, "image/png", (box.width, box.height), name)]
+        return [make_picture(shots[0].png, "image/png", (box.width, box.height), name)], plan
     page = join_slices([shot.png for shot in shots])
+    top, left = shots[0].box.y, shots[0].box.x
+    plan = between_lines(plan, page, job.limits, top=top)
     pictures = []
     if plan.overview is not None:
         part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
@@ -240,13 +245,13 @@ def _lay_out(shots: list[Shot], plan: Plan, name: str) -> list[Picture]:
             make_picture(data, "image/png", image.size, name, part=part, parts=parts, transforms=words)
         )
     for number, tile in enumerate(plan.tiles, start=1):
-        data = encode(crop(page, tile), "image/png")
+        data = encode(crop(page, Box(tile.x - left, tile.y - top, tile.width, tile.height)), "image/png")
         size, parts = (tile.width, tile.height), plan.tiles_in_all
         words = (f"cut out at {tile.x},{tile.y}, {tile.width}x{tile.height}",)
         pictures.append(
             make_picture(data, "image/png", size, name, part=number, parts=parts, transforms=words)
         )
-    return pictures
+    return pictures, plan
 
 
 def _all_flat(pngs: list[bytes]) -> bool:
