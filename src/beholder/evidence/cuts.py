@@ -80,7 +80,7 @@ def quiet_rows(page: Image.Image, start: int, end: int) -> list[int]:
         return [0] * (end - start)
     first = max(0, top - 1)
     rows = np.asarray(page.crop((0, first, page.width, bottom)), dtype=np.int16)
-    above, rows = rows[: bottom - top], rows[top - first :]
+    above, rows = (rows[:-1], rows[1:]) if first < top else (np.concatenate([rows[:1], rows[:-1]]), rows)
     spread = (rows.max(axis=1) - rows.min(axis=1)).max(axis=1) <= _SAME
     changes = (abs(np.diff(rows, axis=1)).max(axis=2) > _SAME).sum(axis=1) <= _CHANGES
     same = abs(rows - above).max(axis=(1, 2)) <= _SAME
