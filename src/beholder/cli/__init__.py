@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import beholder
-from beholder.cli import doctor, export, protocols, replies, rescore, runs, validate
+from beholder.cli import doctor, evidence, export, protocols, replies, rescore, runs, validate
 from beholder.cli.common import Commands
 from beholder.detection.commands import detect
 
@@ -31,6 +31,7 @@ for command in (
     replies.score_replies_command,
     doctor.doctor_command,
     validate.validate_run_command,
+    evidence.evidence_command,
     rescore.rescore_command,
     export.export_command,
     detect,

@@ -37,10 +37,19 @@ def question_sha256(protocol: Protocol) -> str:
 
 
 def evidence_sha256(
-    routing: Routing, policy: EvidencePolicy, network: NetworkPolicy, limits: MediaLimits
+    routing: Routing,
+    policy: EvidencePolicy,
+    network: NetworkPolicy,
+    limits: MediaLimits,
+    replay: str = "",
 ) -> str:
-    """Hash of how artifacts become what the judge is shown."""
-    return digest({"routing": routing, "policy": policy, "network": network, "limits": limits})
+    """Hash of how artifacts become what the judge is shown.
+
+    Args:
+        replay: Digest of the record that answers from outside come from; empty: they come from there.
+    """
+    parts = {"routing": routing, "policy": policy, "network": network, "limits": limits}
+    return digest({**parts, "replay": replay} if replay else parts)
 
 
 def formula_sha256(protocol: Protocol) -> str:

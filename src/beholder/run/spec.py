@@ -91,6 +91,24 @@ def parse_network(value: str | None) -> NetworkPolicy:
     return NetworkPolicy(mode="hosts", hosts=hosts, given=True)
 
 
+def check_record(network: NetworkPolicy, record: Path | None, replay: Path | None) -> None:
+    """Refuse flags that mean nothing together.
+
+    Raises:
+        ConfigError: Recording without a way out, or recording and replaying at once.
+    """
+    if record is not None and replay is not None:
+        raise ConfigError(
+            "--record and --replay: a run either keeps what the outside answers or draws from what was kept",
+            concerns="--replay",
+        )
+    if record is not None and network.mode == "block":
+        raise ConfigError(
+            "--record: pages reach nobody whose answers could be kept; say --network allow, or name hosts",
+            concerns="--record",
+        )
+
+
 def parse_price(value: str | None) -> tuple[Decimal, Decimal] | None:
     """`IN,OUT`: USD per million tokens.
 

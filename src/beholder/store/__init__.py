@@ -2,10 +2,20 @@
 
 from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall, ledger_copy
 from beholder.store.lock import FolderLock
-from beholder.store.names import task_folder
-from beholder.store.outdir import OutDir, check_pins, joint_models, read_json, read_rows
+from beholder.store.names import safe_name, task_folder
+from beholder.store.outdir import (
+    EVIDENCE_FILE,
+    OutDir,
+    check_pins,
+    joint_models,
+    read_json,
+    read_rows,
+    write_bytes,
+    write_json,
+)
 
 __all__ = [
+    "EVIDENCE_FILE",
     "Attempt",
     "CallKey",
     "FolderLock",
@@ -17,5 +27,8 @@ __all__ = [
     "ledger_copy",
     "read_json",
     "read_rows",
+    "safe_name",
     "task_folder",
+    "write_bytes",
+    "write_json",
 ]

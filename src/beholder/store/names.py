@@ -26,17 +26,29 @@ def task_folder(task_id: str) -> str:
     Different ids give different names: what is encoded holds a percent sign, which an id keeps only
     encoded. A name over 180 bytes is cut and ends in a digest of the id.
     """
-    name = _UNSAFE.sub(lambda match: _encoded(match[0]), task_id)
-    lowered = name.lower()
+    lowered = task_id.lower()
     # The ledger's files, and the result table that a protocol names, lie beside the tasks' folders.
     own = lowered in RESERVED or lowered.startswith("ledger.sqlite") or lowered.endswith((".csv", ".xlsx"))
-    if own or name.startswith((".", " ")) or _DEVICE.fullmatch(name):
+    return _safe(task_id, encode_first=own)
+
+
+def safe_name(name: str) -> str:
+    """A name as a file or folder name: percent-encoded, and cut with a digest, where it is no safe one.
+
+    Different names give different ones.
+    """
+    return _safe(name, encode_first=False)
+
+
+def _safe(given: str, *, encode_first: bool) -> str:
+    name = _UNSAFE.sub(lambda match: _encoded(match[0]), given)
+    if encode_first or name.startswith((".", " ")) or _DEVICE.fullmatch(name):
         name = _encoded(name[0]) + name[1:]
     if name.endswith((".", " ")):
         name = name[:-1] + _encoded(name[-1])
     raw = name.encode()
     if len(raw) > _MAX_BYTES:
-        digest = hashlib.sha256(task_id.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        digest = hashlib.sha256(given.encode("utf-8", "surrogatepass")).hexdigest()[:16]
         name = raw[: _MAX_BYTES - 20].decode("utf-8", "ignore") + "%~" + digest
     return name
 

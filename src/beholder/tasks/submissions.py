@@ -105,7 +105,7 @@ class RunDirectory:
         if match.folder is not None:
             return self._open_folder(task, match.folder)
         if match.files:
-            artifacts = tuple(_artifact(path, path.name, self.path) for path in match.files)
+            artifacts = tuple(pin_file(path, path.name, self.path) for path in match.files)
             return Submission(
                 task_id=task.id, model=self.model, root=self.path, artifacts=artifacts, flat=True
             )
@@ -138,10 +138,10 @@ class RunDirectory:
             return self._folder_problem(task, root, "unsafe_path", detail)
         artifacts = []
         if root.is_dir():
-            paths = list(itertools.islice(_walk(root), MAX_ARTIFACTS + 1))
+            paths = list(itertools.islice(walk_files(root), MAX_ARTIFACTS + 1))
             if len(paths) > MAX_ARTIFACTS:
                 return self._folder_problem(task, root, "too_large", f"more than {MAX_ARTIFACTS} files")
-            artifacts = [_artifact(path, path.relative_to(root).as_posix(), root) for path in paths]
+            artifacts = [pin_file(path, path.relative_to(root).as_posix(), root) for path in paths]
         return Submission(
             task_id=task.id,
             model=self.model,
@@ -164,7 +164,7 @@ def is_submission(folder: Path) -> bool:
     return os.path.lexists(folder / "artifacts") or os.path.lexists(folder / "response.txt")
 
 
-def _walk(root: Path) -> Iterator[Path]:
+def walk_files(root: Path) -> Iterator[Path]:
     """Files below a folder in name order; links to folders are not followed."""
     for folder, names, files in os.walk(root, followlinks=False, onerror=_raise):
         names.sort()
@@ -178,7 +178,7 @@ def _raise(error: OSError) -> None:
     raise error
 
 
-def _artifact(path: Path, name: str, root: Path) -> Artifact:
+def pin_file(path: Path, name: str, root: Path) -> Artifact:
     """A file with its digest, or with the problem that forbids to use it."""
 
     def unusable(problem: str, detail: str, size: int = 0) -> Artifact:
