@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from beholder.judges.base import CallContext, Judge, Prepared
+from beholder.judges.base import CallContext, Judge, Prepared, recorded_videos
 from beholder.judges.connect import connect_judge
 from beholder.judges.endpoint import Clock, Endpoint, LoopClock, endpoint_for
 from beholder.judges.estimates import most_tokens, rough_tokens
@@ -38,6 +38,7 @@ __all__ = [
     "most_tokens",
     "parse_model",
     "price_at",
+    "recorded_videos",
     "render_prompt",
     "rough_tokens",
 ]

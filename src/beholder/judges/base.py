@@ -132,6 +132,12 @@ def describe_request(
     return record
 
 
+def recorded_videos(record: Mapping[str, Any]) -> tuple[Video, ...]:
+    """The videos of a request's record, without their bytes."""
+    names = ("sha256", "media_type", "width_px", "height_px", "size_bytes", "duration_s", "source")
+    return tuple(Video(**{name: video[name] for name in names}) for video in record.get("videos", ()))
+
+
 def prepare_question(
     spec: JudgeSpec,
     prompt: str,
