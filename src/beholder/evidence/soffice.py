@@ -7,9 +7,9 @@ that is how a hang or a crash is told from slow work, and whose it is:
     out/ has 0000.pdf 0001.pdf, nothing new for `deadline_s`, or the process died
         -> 0002 is tried again alone, 0003 and later go into another call
 
-A file that fails alone, too, while a document known to be good is converted, is broken; if the good one fails,
-LibreOffice is. A persistent office that is spoken to over a socket would save the start-up as well, but dies
-of one bad file and takes the others along.
+A file that fails alone, too, while a document known to be good is converted, is broken; if the good one
+fails, LibreOffice is. A persistent office that is spoken to over a socket would save the start-up as well,
+but dies of one bad file and takes the others along.
 """
 
 from __future__ import annotations
@@ -106,8 +106,8 @@ _LINKS_NOWHERE = "http://127.0.0.1:9"
 def profile_xml() -> str:
     """The private profile's settings, as LibreOffice reads them (`registrymodifications.xcu`)."""
     items = "\n".join(
-        f'<item oor:path="{escape(path)}"><prop oor:name="{name}" oor:op="fuse"><value>{escape(value)}</value>'
-        "</prop></item>"
+        f'<item oor:path="{escape(path)}"><prop oor:name="{name}" oor:op="fuse">'
+        f"<value>{escape(value)}</value></prop></item>"
         for path, name, value in _SETTINGS
     )
     return (
