@@ -219,6 +219,24 @@ def test_a_text_is_cut(tmp_path: Path) -> None:
     assert len(written) <= 100
 
 
+def test_a_second_run_starts_no_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With --cache-dir a second run into another folder draws nothing, and writes the same."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.html").write_text(GOOD + "<img src=b.png>")
+    (tmp_path / "in" / "b.png").write_bytes(png())
+    _, first = as_json("evidence", "in", "--out-dir", "one", "--cache-dir", "kept", cwd=tmp_path)
+
+    async def no_page(*_: object) -> None:
+        raise AssertionError("a page was drawn")
+
+    monkeypatch.setattr("beholder.evidence.pages.PageRenderer.show", no_page)
+    _, second = as_json("evidence", "in", "--out-dir", "two", "--cache-dir", "kept", cwd=tmp_path)
+    assert second["files"] == first["files"]
+    assert second["renderer"] == first["renderer"]
+    name = "in/a.html/image-1.png"
+    assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+
+
 def test_run_again(tmp_path: Path) -> None:
     """Run again into the same folder, what an earlier run wrote of a file is gone."""
     path = tmp_path / "a.png"
@@ -242,6 +260,13 @@ def test_run_again(tmp_path: Path) -> None:
         (["in/a.png", "--out-dir", "seen", "--judge", "nobody/x"], "nobody"),
         (["in/a.png", "--out-dir", "seen", "--protocol", "nothing"], "nothing"),
         (["in/a.png", "--out-dir", "seen", "--network", "http://x/y"], "--network"),
+        (["in/a.png", "--out-dir", "seen", "--record", "kept"], "--network allow"),
+        (
+            ["in/a.png", "--out-dir", "seen", "--record", "a", "--replay", "b", "--network", "allow"],
+            "--replay",
+        ),
+        (["in/a.png", "--out-dir", "seen", "--replay", "in"], "no record"),
+        (["in/a.png", "--out-dir", "seen", "--cache-dir", "in/a.png"], "--cache-dir"),
     ],
 )
 def test_the_users_mistakes(tmp_path: Path, arguments: list[str], words: str) -> None:
