@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from beholder.errors import TaskError
 from beholder.judges import describe_media, render_prompt
 from beholder.judges.prompt import quote_name, quote_text
-from beholder.records import Evidence, Picture
+from beholder.records import ArtifactEvidence, Evidence, Picture, Video, Warning_
 
 NOTHING = Evidence(status="ok", route="visual")
 
@@ -73,19 +73,94 @@ def test_missing_field_is_named() -> None:
 
 def test_media_lists_what_is_attached() -> None:
     """Each image has a line with its number, file, page and part, in the order they are sent."""
-    pictures = [
+    pictures = (
         picture("map.png"),
         picture("report.pdf", page=2, pages=9),
         picture("page.html", part=0, parts=4),
         picture("page.html", part=1, parts=4),
-    ]
-    assert describe_media(pictures).splitlines() == [
+    )
+    assert describe_media(Evidence(status="ok", route="visual", pictures=pictures)).splitlines() == [
         "image 1: map.png",
         "image 2: report.pdf, page 2 of 9",
         "image 3: page.html, overview (the whole, shrunk)",
         "image 4: page.html, part 1 of 4",
     ]
-    assert "no image" in describe_media([])
+    assert describe_media(NOTHING) == "(no image is attached)"
+
+
+def test_media_names_sheets_frames_and_videos() -> None:
+    """A sheet is named as data, a frame has its time, and videos follow with their length."""
+    pictures = (
+        picture("sales.xlsx", sheet='Q "1"\n', page=2, pages=5),
+        picture("demo.gif", time_s=3.4),
+        picture("demo.gif", time_s=0.0),
+    )
+    clip = Video(
+        sha256="0" * 64,
+        media_type="video/mp4",
+        size_bytes=9,
+        source="my answer.mp4",
+        width_px=4,
+        height_px=3,
+        duration_s=7.21,
+    )
+    evidence = Evidence(status="ok", route="visual", pictures=pictures, videos=(clip,))
+    assert describe_media(evidence).splitlines() == [
+        'image 1: sales.xlsx, sheet "Q \\"1\\"\\n", page 2 of 5',
+        "image 2: demo.gif, frame at 3.4 s",
+        "image 3: demo.gif, frame at 0.0 s",
+        'video 1: "my answer.mp4", 7.2 s',
+    ]
+    only = Evidence(status="ok", route="visual", videos=(clip,))
+    assert describe_media(only) == 'video 1: "my answer.mp4", 7.2 s'
+
+
+def artifact(name: str, status: str, reason: str | None, **facts: object) -> ArtifactEvidence:
+    return ArtifactEvidence(
+        name=name, sha256="", size_bytes=1, kind="", status=status, reason=reason, facts=facts
+    )
+
+
+def test_media_says_what_is_not_shown() -> None:
+    """What a budget cut and files that are not shown are listed, names as data; a page's own are not."""
+    evidence = Evidence(
+        status="ok",
+        route="visual",
+        pictures=(picture("page.html"),),
+        artifacts=(
+            artifact("page.html", "shown", None, served={"app.js": "0"}),
+            artifact("app.js", "not_shown", "unsupported"),
+            artifact("data.csv", "not_shown", "unsupported"),
+            artifact("ocr/a b.png", "not_shown", "excluded"),
+            artifact("last.png", "not_shown", "budget"),
+            artifact("broken.pdf", "absent", "corrupt"),
+        ),
+        warnings=(
+            Warning_(code="truncated", detail="6 of 40 pages are shown", source="re port.pdf"),
+            Warning_(code="truncated", detail="sheet 'a\nimage 2: x': half\u202e", source="b.xlsx"),
+            Warning_(code="blank_capture", detail="one flat colour", source="page.html"),
+        ),
+    )
+    assert describe_media(evidence).splitlines() == [
+        "image 1: page.html",
+        'shown in part: "re port.pdf": 6 of 40 pages are shown',
+        "shown in part: b.xlsx: sheet 'a\\u000aimage 2: x': half\\u202e",
+        "not shown: data.csv (of a kind that is not looked at)",
+        'not shown: "ocr/a b.png" (the protocol leaves it out)',
+        "not shown: last.png (there is no room for it)",
+        "not shown: broken.pdf (it cannot be opened: corrupt)",
+    ]
+    assert render_prompt("as it is {query}", [], {}, evidence) == "as it is {query}"
+
+
+def test_list_of_what_is_not_shown_is_bounded() -> None:
+    """Thousands of files do not fill the prompt: the first are named, the rest is counted."""
+    many = tuple(artifact(f"crop{at}.png", "not_shown", "excluded") for at in range(5000))
+    cut = tuple(Warning_(code="truncated", detail="x" * 9000, source="a.md") for _ in range(50))
+    lines = describe_media(Evidence(status="ok", route="visual", artifacts=many, warnings=cut)).splitlines()
+    assert len(lines) == 1 + 21 + 21
+    assert lines[-1] == "not shown: 4980 more"
+    assert max(map(len, lines)) < 400
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,15 @@
 """The one prompt builder: a template, a task's texts and the evidence become the one text that is sent.
 
-Three placeholders are built in. `{media}` lists what is attached; `{response}` and `{artifacts}` hold the
-submission's own text, each piece between markers:
+Three placeholders are built in. `{media}` lists what is attached, and what of the submission is not shown:
+
+    image 1: report.pdf, page 1 of 40
+    image 2: sales.xlsx, sheet "Q 1", page 2 of 5
+    image 3: demo.gif, frame at 3.4 s
+    video 1: answer.mp4, 7.2 s
+    shown in part: report.pdf: 6 of 40 pages are shown; not shown: pages 7-40
+    not shown: data.csv (of a kind that is not looked at)
+
+`{response}` and `{artifacts}` hold the submission's own text, each piece between markers:
 
     <<<text "notes.md" 6d0c…>>>
     …the text, unchanged…
@@ -18,11 +26,23 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from beholder.errors import TaskError
-from beholder.records import Evidence, Picture
+from beholder.records import ArtifactEvidence, Evidence, Picture, Video
 
 BUILT_IN = ("media", "response", "artifacts")
 RESPONSE_NAME = "response.txt"
 _PLAIN_NAME = re.compile(r"[\w./-]+", re.ASCII)
+
+MAX_NOT_SHOWN = 20
+"""Lines of each sort about what is not shown; the rest is counted."""
+
+MAX_WORDS_CHARS = 300
+
+_WHY_NOT = {
+    "budget": "there is no room for it",
+    "excluded": "the protocol leaves it out",
+    "not_selected": "another file is shown",
+    "unsupported": "of a kind that is not looked at",
+}
 
 
 def render_prompt(
@@ -51,7 +71,7 @@ def render_prompt(
 
 def _value(name: str, fields: Mapping[str, str], evidence: Evidence) -> str:
     if name == "media":
-        return describe_media(evidence.pictures)
+        return describe_media(evidence)
     if name == "response":
         return _quote_all([text for text in evidence.texts if text[0] == RESPONSE_NAME], "no response text")
     if name == "artifacts":
@@ -59,14 +79,57 @@ def _value(name: str, fields: Mapping[str, str], evidence: Evidence) -> str:
     return fields[name]
 
 
-def describe_media(pictures: Sequence[Picture]) -> str:
-    """One line per attached image, in the order they are sent."""
-    lines = [f"image {number}: {_describe(picture)}" for number, picture in enumerate(pictures, start=1)]
-    return "\n".join(lines) or "(no image is attached)"
+def describe_media(evidence: Evidence) -> str:
+    """A line for each attached image and video in the order they are sent, and for what is not shown.
+
+    The judge must know what a budget has cut, or it takes a shown part for all there is.
+    """
+    lines = [f"image {at}: {_describe(picture)}" for at, picture in enumerate(evidence.pictures, start=1)]
+    lines += [f"video {at}: {_describe_video(video)}" for at, video in enumerate(evidence.videos, start=1)]
+    lines = lines or ["(no image is attached)"]
+    cuts = [
+        f"shown in part: {quote_name(one.source)}: {_one_line(one.detail)}"
+        for one in evidence.warnings
+        if one.code == "truncated"
+    ]
+    hidden = [f"not shown: {quote_name(one.name)} ({_why_not(one)})" for one in _hidden(evidence)]
+    return "\n".join([*lines, *_first(cuts, "shown in part"), *_first(hidden, "not shown")])
+
+
+def _describe_video(video: Video) -> str:
+    return f"{quote_name(video.source)}, {video.duration_s:.1f} s"
+
+
+def _hidden(evidence: Evidence) -> list[ArtifactEvidence]:
+    """Files that the judge does not see; what a page was served of its own folder is seen in the page."""
+    served = {name for one in evidence.artifacts for name in one.facts.get("served", ())}
+    unseen = [one for one in evidence.artifacts if one.status in {"not_shown", "absent"}]
+    return [one for one in unseen if one.name not in served]
+
+
+def _why_not(artifact: ArtifactEvidence) -> str:
+    if artifact.status == "absent":
+        return f"it cannot be opened: {artifact.reason}"
+    return _WHY_NOT.get(artifact.reason or "", artifact.reason or "left out")
+
+
+def _first(lines: list[str], what: str) -> list[str]:
+    more = len(lines) - MAX_NOT_SHOWN
+    return lines if more <= 0 else [*lines[:MAX_NOT_SHOWN], f"{what}: {more} more"]
+
+
+def _one_line(words: str) -> str:
+    """Words with a name of the submission's in them, perhaps: on one line, without hidden signs, bounded."""
+    short = words if len(words) <= MAX_WORDS_CHARS else words[:MAX_WORDS_CHARS] + "…"
+    return "".join(sign if sign.isprintable() else _escape(sign) for sign in short)
 
 
 def _describe(picture: Picture) -> str:
     words = [quote_name(picture.source)]
+    if picture.sheet is not None:
+        words.append(f"sheet {json_quoted(picture.sheet)}")
+    if picture.time_s is not None:
+        words.append(f"frame at {picture.time_s:.1f} s")
     if picture.page is not None:
         words.append(f"page {picture.page}" + (f" of {picture.pages}" if picture.pages else ""))
     if picture.part is not None:
@@ -79,6 +142,11 @@ def quote_name(name: str) -> str:
     """A file's name as data: bare where it is plain, else a JSON string without hidden signs."""
     if _PLAIN_NAME.fullmatch(name):
         return name
+    return json_quoted(name)
+
+
+def json_quoted(name: str) -> str:
+    """A name as a JSON string without hidden signs, on one line."""
     quoted = json.dumps(name, ensure_ascii=False)
     return "".join(sign if sign.isprintable() else _escape(sign) for sign in quoted)
 
