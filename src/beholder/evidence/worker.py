@@ -19,12 +19,14 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
 from beholder.errors import BrokenArtifact, RenderError
 from beholder.evidence.kinds import Job, Shown
+from beholder.evidence.landlock import keep_only
 from beholder.records import Picture, Video
 
 _Media = TypeVar("_Media", Picture, Video)
@@ -68,7 +70,7 @@ class Answer:
     """What became of a call.
 
     Attributes:
-        value: The result as MessagePack, if there is one. Bytes that are the job's own stay out of it: see `with_data`.
+        value: The result as MessagePack, if there is one, without bytes that are the job's own (`with_data`).
         broken, failed: (slug, message) of a `BrokenArtifact`, or of another `RenderError`.
         fault: What no decoder should do: a lack of memory, or an exception nobody has thought of.
     """
@@ -155,15 +157,16 @@ def receive(pipe: BinaryIO) -> bytes | None:
 
 def _shut_in(user: int | None) -> dict[str, Any]:
     """Give up rights for good; what could be had of it, for the record."""
-    network = "on"
+    network, kept = "on", "none"
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         spaces = _CLONE_NEWNET if os.geteuid() == 0 else _CLONE_NEWUSER | _CLONE_NEWNET
         network = "off" if libc.unshare(spaces) == 0 else "on"
         _become(user)
         libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        # Set last: changing the user takes it back.
+        # After that: changing the user takes it back.
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        kept = keep_only(_readable(), [os.environ["TMPDIR"]])
     for what, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_FSIZE, FILE_LIMIT_BYTES),
@@ -173,7 +176,14 @@ def _shut_in(user: int | None) -> dict[str, Any]:
         hard = resource.getrlimit(what)[1]
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(what, (limit, limit))
-    return {"network": network, "user": os.geteuid()}
+    return {"network": network, "user": os.geteuid(), "given_up": kept}
+
+
+def _readable() -> list[str]:
+    """The system's libraries and fonts, Python with its packages, and this one."""
+    package = str(Path(__file__).resolve().parents[1])
+    system = ["/usr", "/lib", "/lib64", "/bin", "/etc/fonts", "/etc/ld.so.cache", "/dev/null", "/dev/urandom"]
+    return [*system, sys.prefix, sys.base_prefix, package]
 
 
 def _become(user: int | None) -> None:

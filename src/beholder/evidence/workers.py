@@ -93,7 +93,8 @@ class WorkerPool:
     """Up to `count` processes that have loaded `modules`; an async context manager.
 
     Attributes:
-        fence: How the fence turned out: `network` (`off` if it is closed) and `user`; empty before the first.
+        fence: How the fence turned out: `network` (`off` if it is closed), `user`, and which of files and TCP
+            was `given_up`; empty before the first process.
     """
 
     def __init__(self, modules: tuple[str, ...], count: int) -> None:
