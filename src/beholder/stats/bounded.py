@@ -28,6 +28,9 @@ from beholder.stats.intervals import Interval
 
 FloatArray = NDArray[np.float64]
 
+MANY = 2000
+"""Distinct values that are gone through one by one."""
+ALONE = 50
 END_WEIGHT = 0.8
 """Tasks' worth of weight that lies at an end of the scale."""
 DIFFERENCE_REACH = 1.5
@@ -35,7 +38,7 @@ DIFFERENCE_REACH = 1.5
 
 
 def bounded_mean_interval(
-    values: Sequence[float],
+    values: Sequence[float] | FloatArray,
     low: float,
     high: float,
     *,
@@ -95,8 +98,11 @@ def _units(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """(sum, size, how many such units) of every distinct unit, sorted."""
     if clusters is None:
-        found, counts = np.unique(shares, return_counts=True)
-        return found, np.ones(len(found)), counts.astype(np.float64)
+        found, numbers = np.unique(shares, return_counts=True)
+        counts = numbers.astype(np.float64)
+        if len(found) > MANY:
+            found, counts = _condensed(found, counts)
+        return found, np.ones(len(found)), counts
     members: dict[Hashable, list[float]] = {}
     for share, cluster in zip(shares.tolist(), clusters, strict=True):
         members.setdefault(cluster, []).append(share)
@@ -121,6 +127,25 @@ def _upper(sums: FloatArray, sizes: FloatArray, counts: FloatArray, level: float
     # The quantile lies above the plain mean, for the level is above 1/2 and the end pulls upwards.
     mean = min(float(sums @ counts) / total, 1.0)
     return float(brentq(missing, mean, 1.0, xtol=1e-13, rtol=1e-12)) if missing(mean) > 0 else mean
+
+
+def _condensed(x: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rising values in stretches; of each two values, its mean plus and less its deviation, half as often.
+
+    Mean and variance stay as they are. Values that stand out, for being many or at an end, are stretches of
+    their own. The limits move by less than a millionth of their distance.
+    """
+    even = np.linspace(0, len(x), MANY // 2, endpoint=False).astype(np.int64)
+    many = np.flatnonzero(counts > counts.sum() / MANY)
+    ends = np.arange(ALONE)
+    starts = np.unique(np.concatenate([even, many, many + 1, ends, len(x) - 1 - ends]))
+    starts = starts[starts < len(x)]
+    n = np.add.reduceat(counts, starts)
+    mean = np.add.reduceat(x * counts, starts) / n
+    off = x - np.repeat(mean, np.diff(np.append(starts, len(x))))
+    deviation = np.sqrt(np.add.reduceat(off**2 * counts, starts) / n)
+    values = np.concatenate([mean - deviation, mean + deviation])
+    return np.clip(values, x[0], x[-1]), np.concatenate([n, n]) / 2
 
 
 def _share_below_zero(y: FloatArray, shapes: FloatArray) -> float:

@@ -5,11 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from beholder.errors import ConfigError
 from beholder.records import Protocol
 from beholder.scoring import number, score_range
 from beholder.summary.crosstab import crosstabs
-from beholder.summary.figures import CI_METHOD, CI_METHOD_CLUSTERED, Scale, TaskFigures, cluster_of, figures
+from beholder.summary.figures import (
+    CI_METHOD,
+    CI_METHOD_CLUSTERED,
+    Columns,
+    Scale,
+    TaskFigures,
+    cluster_of,
+    column_figures,
+    figures,
+)
 from beholder.summary.repeats import repeat_figures
 
 MAX_GROUPS = 40
@@ -25,6 +36,7 @@ def summarize(
         hashes: `question_sha256` and `formula_sha256`.
     """
     scale = Scale.of(protocol)
+    columns = Columns.of(tasks, scale)
     scripted = judge.startswith("scripted/")
     return {
         "schema": 1,
@@ -39,11 +51,11 @@ def summarize(
         },
         "scripted": scripted,
         "model": model,
-        **figures(tasks, scale),
+        **column_figures(columns, scale),
         "ci_method": CI_METHOD,
         "score_range": [number(end) for end in score_range(protocol.score, protocol.criteria)],
         "pass_at": scale.pass_at,
-        "groups": _groups(tasks, scale),
+        "groups": _groups(tasks, columns, scale),
         "repeats": repeat_figures(tasks, protocol.repeats.n, scale),
         "crosstabs": crosstabs(tasks, scale),
         "warnings": _warnings(tasks, scripted=scripted),
@@ -112,25 +124,31 @@ def recluster(summary: Mapping[str, Any], tasks: Sequence[TaskFigures], cluster:
             concerns="--cluster",
         )
     scale = Scale.stored(summary)
+    columns = Columns.of(tasks, scale, cluster)
     return {
         **summary,
-        **figures(tasks, scale, cluster=cluster),
+        **column_figures(columns, scale),
         "ci_method": CI_METHOD_CLUSTERED.format(cluster=cluster),
         "cluster": {"column": cluster, "clusters": len({cluster_of(task, cluster) for task in tasks})},
-        "groups": _groups(tasks, scale, cluster=cluster),
+        "groups": _groups(tasks, columns, scale),
     }
 
 
-def _groups(tasks: Sequence[TaskFigures], scale: Scale, *, cluster: str | None = None) -> dict[str, Any]:
-    """Figures by the values of each label that divides the tasks at all."""
+def _groups(tasks: Sequence[TaskFigures], columns: Columns, scale: Scale) -> dict[str, Any]:
+    """Figures by the values of each label that divides the tasks at all.
+
+    Args:
+        columns: Of the same tasks.
+    """
     groups: dict[str, Any] = {}
     for label in sorted({name for task in tasks for name in task.labels}):
-        members: dict[str, list[TaskFigures]] = {}
-        for task in tasks:
-            members.setdefault(task.labels.get(label, ""), []).append(task)
+        members: dict[str, list[int]] = {}
+        for at, task in enumerate(tasks):
+            members.setdefault(task.labels.get(label, ""), []).append(at)
         if len(members) <= MAX_GROUPS and (len(members) < len(tasks) or len(tasks) == 1):
             groups[label] = {
-                value: figures(members[value], scale, cluster=cluster) for value in sorted(members)
+                value: column_figures(columns.take(np.array(members[value])), scale)
+                for value in sorted(members)
             }
     return groups
 
@@ -145,9 +163,11 @@ def _warnings(tasks: Sequence[TaskFigures], *, scripted: bool) -> list[dict[str,
     partial = sum("partial_coverage" in task.flags for task in tasks)
     if partial:
         found.append(("partial_coverage", f"{_tasks(partial)} with fewer scored repeats than were asked for"))
-    served = {name for task in tasks for name in task.served}
-    if len(served) > 1:
-        found.append(("served_models_differ", "more than one model answered: " + ", ".join(sorted(served))))
+    for judge in sorted({task.judge for task in tasks}):
+        served = {name for task in tasks if task.judge == judge for name in task.served}
+        if len(served) > 1:
+            detail = "more than one model answered: " + ", ".join(sorted(served))
+            found.append(("served_models_differ", detail))
     if len({task.evidence_sha256 for task in tasks}) > 1:
         found.append(("evidence_policies_differ", "tasks were judged under different evidence policies"))
     unsafe = sum("sandbox_off" in task.warnings for task in tasks)

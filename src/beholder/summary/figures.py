@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from beholder.records import Protocol
 from beholder.scoring import score_range
 from beholder.stats import bounded_mean_interval, decimal_mean, wilson_interval
 
+FloatArray = NDArray[np.float64]
+
+OUTCOMES = ("scored", "absent", "unscored")
 CI_METHOD = (
     "95 %: Gaffke's interval of a bounded mean over tasks, with a weight of 0.8 tasks at the end of the "
     "scale; null for fewer than two tasks. Shares: Wilson's score interval."
@@ -25,7 +30,12 @@ CI_METHOD_CLUSTERED = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskFigures:
-    """What a summary needs of a row; some hundred bytes, so that a hundred thousand rows fit in memory."""
+    """What a summary needs of a row; some hundred bytes, so that a hundred thousand rows fit in memory.
+
+    Attributes:
+        own_ends: The scales of the task's own criteria; None where the protocol's hold for every task.
+        judge: The model that was asked, as the user writes it.
+    """
 
     task_id: str
     outcome: str
@@ -42,6 +52,12 @@ class TaskFigures:
     flags: frozenset[str]
     n_replies: int = 0
     artifacts_sha256: str = ""
+    judge: str = ""
+    own_ends: Mapping[str, tuple[float, float]] | None = None
+
+    def comparable(self, key: str, low: float, high: float) -> bool:
+        """Whether the task was judged by a criterion on this scale: a task's own may only share its name."""
+        return key in self.scores and (self.own_ends is None or self.own_ends.get(key) == (low, high))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +122,10 @@ def figures_of(row: Mapping[str, Any]) -> TaskFigures:
         flags=frozenset(row["flags"]),
         n_replies=sum(repeat["reply_sha256"] is not None for repeat in row["repeats"]),
         artifacts_sha256=_digest_of(row["evidence"]["artifacts"]),
+        judge=row["judge"]["model"],
+        own_ends={one["key"]: (one["min"], one["max"]) for one in row["criteria"]}
+        if "criteria" in row
+        else None,
     )
 
 
@@ -126,32 +146,106 @@ def figures(tasks: Sequence[TaskFigures], scale: Scale, *, cluster: str | None =
     Args:
         cluster: A label; intervals are then over clusters of tasks with the same value.
     """
-    numbered = [task for task in tasks if task.main is not None]
-    values = [task.main for task in numbered if task.main is not None]
-    scored = [task for task in tasks if task.outcome == "scored"]
-    absent = Counter(task.reason for task in tasks if task.outcome == "absent")
-    unscored = Counter(task.reason for task in tasks if task.outcome == "unscored")
-    planned = len(tasks)
-    least, most = (
-        [task.main or 0.0 for task in scored] + [scale.low] * absent.total() + [end] * unscored.total()
+    return column_figures(Columns.of(tasks, scale, cluster), scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Columns:
+    """Tasks as columns, so that figures of many groups need not go through the tasks again.
+
+    Attributes:
+        outcome: (n,) index into `OUTCOMES`.
+        reason: (n,) index into `reasons`.
+        main: (n,) NaN for none.
+        passed: (n,) 1, 0, or -1 for none.
+        scores: (n,) by criterion; NaN unless the task is scored and has it.
+        cluster: (n,) number of the task's cluster; None if tasks are units by themselves.
+    """
+
+    outcome: NDArray[np.int8]
+    reason: NDArray[np.int32]
+    reasons: tuple[str, ...]
+    main: FloatArray
+    passed: NDArray[np.int8]
+    scores: Mapping[str, FloatArray]
+    cluster: NDArray[np.int64] | None
+
+    @classmethod
+    def of(cls, tasks: Sequence[TaskFigures], scale: Scale, cluster: str | None = None) -> Columns:
+        """Columns of tasks, in their order."""
+        reasons: dict[str, int] = {}
+        scores = {key: np.full(len(tasks), np.nan) for key in scale.criteria}
+        for at, task in enumerate(tasks):
+            if task.outcome == "scored":
+                for key, ends in scale.criteria.items():
+                    if task.comparable(key, *ends):
+                        scores[key][at] = task.scores[key]
+        numbers: dict[str, int] = {}
+        return cls(
+            outcome=np.array([OUTCOMES.index(task.outcome) for task in tasks], np.int8),
+            reason=np.array(
+                [reasons.setdefault(task.reason or "", len(reasons)) for task in tasks], np.int32
+            ),
+            reasons=tuple(reasons),
+            main=np.array([np.nan if task.main is None else task.main for task in tasks], np.float64),
+            passed=np.array([-1 if task.passed is None else task.passed for task in tasks], np.int8),
+            scores=scores,
+            cluster=None
+            if cluster is None
+            else np.array(
+                [numbers.setdefault(cluster_of(task, cluster), len(numbers)) for task in tasks], np.int64
+            ),
+        )
+
+    def take(self, at: NDArray[np.int64]) -> Columns:
+        """Some of the tasks."""
+        return replace(
+            self,
+            outcome=self.outcome[at],
+            reason=self.reason[at],
+            main=self.main[at],
+            passed=self.passed[at],
+            scores={key: column[at] for key, column in self.scores.items()},
+            cluster=None if self.cluster is None else self.cluster[at],
+        )
+
+    def reasons_of(self, outcome: str) -> dict[str, int]:
+        """How many tasks ended so, by reason."""
+        counts = np.bincount(
+            self.reason[self.outcome == OUTCOMES.index(outcome)], minlength=len(self.reasons)
+        )
+        return dict(sorted((self.reasons[at], int(count)) for at, count in enumerate(counts) if count))
+
+
+def column_figures(columns: Columns, scale: Scale) -> dict[str, Any]:
+    """As `figures`, of columns."""
+    planned = len(columns.main)
+    absent, unscored = columns.reasons_of("absent"), columns.reasons_of("unscored")
+    scored = columns.outcome == OUTCOMES.index("scored")
+    numbered = ~np.isnan(columns.main)
+    known = columns.main[scored & numbered]
+    n_unscored = sum(unscored.values())
+    bounds = [
+        decimal_mean(
+            np.concatenate([known, np.full(sum(absent.values()), scale.low), np.full(n_unscored, end)])
+        )
         for end in (scale.low, scale.high)
-    )
-    bounds = [decimal_mean(least), decimal_mean(most)] if planned else None
-    interval = _interval(values, numbered, (scale.low, scale.high), cluster)
+    ]
+    mean = _mean(columns.main, columns.cluster, (scale.low, scale.high))
     return {
         "planned": planned,
-        "scored": len(scored),
-        "absent": dict(sorted(absent.items())),
-        "unscored": dict(sorted(unscored.items())),
-        "coverage": (planned - unscored.total()) / planned if planned else None,
-        "mean": decimal_mean(values),
-        "n": len(values),
-        "ci95": interval,
-        "ci_reason": _no_interval(interval, numbered, cluster),
-        "mean_bounds": bounds,
-        **_passes(tasks, cluster),
-        "accuracy": _accuracy(numbered, values, scale, bounds, cluster),
-        "criteria": {key: _criterion(scored, key, ends, cluster) for key, ends in scale.criteria.items()},
+        "scored": int(scored.sum()),
+        "absent": absent,
+        "unscored": unscored,
+        "coverage": (planned - n_unscored) / planned if planned else None,
+        **mean,
+        "mean_bounds": bounds if planned else None,
+        **_passes(columns),
+        "accuracy": _accuracy(columns, scale, bounds),
+        "criteria": {
+            key: {**_mean(columns.scores[key], columns.cluster, ends), "min": ends[0], "max": ends[1]}
+            for key, ends in scale.criteria.items()
+        },
     }
 
 
@@ -177,76 +271,56 @@ def cluster_of(task: TaskFigures, column: str) -> str:
     return f"={value}" if value else f"#{task.task_id}"
 
 
-def _passes(tasks: Sequence[TaskFigures], cluster: str | None) -> dict[str, Any]:
-    judged = [task for task in tasks if task.passed is not None]
-    passes = sum(bool(task.passed) for task in judged)
+def _mean(column: FloatArray, cluster: NDArray[np.int64] | None, ends: tuple[float, float]) -> dict[str, Any]:
+    """Mean, n, interval, and why there is none, over the tasks that are not NaN."""
+    known = ~np.isnan(column)
+    values = column[known]
+    clusters = None if cluster is None else cluster[known].tolist()
+    interval = bounded_mean_interval(values, *ends, clusters=clusters)
+    reason = None
+    if interval is None:
+        units = len(values) if clusters is None else len(set(clusters))
+        unit = "task" if clusters is None else "cluster"
+        reason = "a scale without width" if units > 1 else f"{('no', 'one')[units]} {unit} with a number"
     return {
-        "pass_rate": passes / len(judged) if judged else None,
-        "pass_ci95": _share_interval(judged, [float(bool(task.passed)) for task in judged], cluster),
+        "mean": decimal_mean(values),
+        "n": len(values),
+        "ci95": _pair(interval),
+        "ci_reason": reason,
     }
 
 
-def _accuracy(
-    numbered: Sequence[TaskFigures],
-    values: Sequence[float],
-    scale: Scale,
-    bounds: Sequence[float | None] | None,
-    cluster: str | None,
-) -> dict[str, Any] | None:
-    if (scale.low, scale.high) != (0, 1) or not values or not set(values) <= {0, 1}:
+def _passes(columns: Columns) -> dict[str, Any]:
+    judged = columns.passed >= 0
+    passed = columns.passed[judged].astype(np.float64)
+    cluster = None if columns.cluster is None else columns.cluster[judged]
+    return {
+        "pass_rate": float(passed.sum()) / len(passed) if len(passed) else None,
+        "pass_ci95": _share_interval(passed, cluster),
+    }
+
+
+def _accuracy(columns: Columns, scale: Scale, bounds: Sequence[float | None]) -> dict[str, Any] | None:
+    known = ~np.isnan(columns.main)
+    values = columns.main[known]
+    if (scale.low, scale.high) != (0, 1) or not len(values) or not np.isin(values, (0, 1)).all():
         return None
-    correct = int(sum(values))
+    correct = int(values.sum())
     return {
         "correct": correct,
         "n": len(values),
         "share": correct / len(values),
-        "ci95": _share_interval(numbered, values, cluster),
-        "bounds": bounds,
+        "ci95": _share_interval(values, None if columns.cluster is None else columns.cluster[known]),
+        "bounds": list(bounds),
     }
 
 
-def _criterion(
-    scored: Sequence[TaskFigures], key: str, ends: tuple[float, float], cluster: str | None
-) -> dict[str, Any]:
-    known = [task for task in scored if key in task.scores]
-    values = [task.scores[key] for task in known]
-    interval = _interval(values, known, ends, cluster)
-    return {
-        "mean": decimal_mean(values),
-        "n": len(values),
-        "ci95": interval,
-        "ci_reason": _no_interval(interval, known, cluster),
-        "min": ends[0],
-        "max": ends[1],
-    }
-
-
-def _interval(
-    values: Sequence[float], tasks: Sequence[TaskFigures], ends: tuple[float, float], cluster: str | None
-) -> list[float] | None:
-    clusters = None if cluster is None else [cluster_of(task, cluster) for task in tasks]
-    found = bounded_mean_interval(values, *ends, clusters=clusters)
-    return None if found is None else list(found)
-
-
-def _share_interval(
-    tasks: Sequence[TaskFigures], values: Sequence[float], cluster: str | None
-) -> list[float] | None:
+def _share_interval(values: FloatArray, cluster: NDArray[np.int64] | None) -> list[float] | None:
     """Wilson's interval, which takes tasks for independent; else the mean's, over clusters."""
     if cluster is not None:
-        return _interval(values, tasks, (0.0, 1.0), cluster)
-    found = wilson_interval(int(sum(values)), len(values))
-    return None if found is None else list(found)
+        return _pair(bounded_mean_interval(values, 0.0, 1.0, clusters=cluster.tolist()))
+    return _pair(wilson_interval(int(values.sum()), len(values)))
 
 
-def _no_interval(
-    interval: list[float] | None, tasks: Sequence[TaskFigures], cluster: str | None
-) -> str | None:
-    """Why a mean has no interval; None where it has one."""
-    if interval is not None:
-        return None
-    if not tasks:
-        return "no task with a number"
-    if len(tasks) == 1:
-        return "one task only"
-    return "a scale without width" if cluster is None else "one cluster only, or a scale without width"
+def _pair(interval: tuple[float, float] | None) -> list[float] | None:
+    return None if interval is None else list(interval)

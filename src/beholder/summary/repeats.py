@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from statistics import NormalDist
 from typing import Any
 
@@ -95,7 +97,7 @@ def _spreads(tables: Sequence[tuple[list[TaskFigures], FloatArray]]) -> dict[str
 def _widest(tasks: Sequence[TaskFigures], spreads: Mapping[str, float]) -> dict[str, Any]:
     """Tasks whose repeats differ, most first."""
     varied = [task for task in tasks if spreads[task.task_id] > 0]
-    varied.sort(key=lambda task: (-spreads[task.task_id], task.task_id))
+    widest = heapq.nsmallest(LISTED, varied, key=lambda task: (-spreads[task.task_id], task.task_id))
     return {
         "count": len(varied),
         "tasks": [
@@ -107,7 +109,7 @@ def _widest(tasks: Sequence[TaskFigures], spreads: Mapping[str, float]) -> dict[
                 "repeats": list(task.repeat_mains),
                 "pass_flips": len(set(task.repeat_passes)) > 1,
             }
-            for task in varied[:LISTED]
+            for task in widest
         ],
     }
 
@@ -124,9 +126,10 @@ def _near(tasks: Sequence[TaskFigures], scale: Scale, found: Reliability) -> dic
         if task.outcome != "scored" or task.main is None or not task.repeat_mains:
             continue
         margin = z * (found.within_sd or 0.0) / math.sqrt(len(task.repeat_mains)) if known else fallback
-        if abs(task.main - scale.pass_at) <= margin:
-            near.append((abs(task.main - scale.pass_at), task.task_id, task))
-    near.sort(key=lambda one: one[:2])
+        distance = abs(task.main - scale.pass_at)
+        if distance <= margin:
+            near.append((distance, task.task_id, task))
+    nearest = heapq.nsmallest(LISTED, near, key=itemgetter(0, 1))
     return {
         "count": len(near),
         "method": "within 1.96 within_sd / sqrt(scored repeats) of the pass mark"
@@ -141,7 +144,7 @@ def _near(tasks: Sequence[TaskFigures], scale: Scale, found: Reliability) -> dic
                 "repeats": list(task.repeat_mains),
                 "pass_flips": len(set(task.repeat_passes)) > 1,
             }
-            for distance, _, task in near[:LISTED]
+            for distance, _, task in nearest
         ],
     }
 
