@@ -57,6 +57,9 @@ _HARDLY_SCROLLS = 1.25
 _GONE = 3
 """Places that show something else once the page is back at its top: so many make a list of rows in view."""
 
+MAX_GLYPHS = 2_000
+"""Different characters looked at; each costs a few hundredths of a millisecond."""
+
 MAX_OWN_NAVIGATIONS = 4
 MAX_DIALOGS = 50
 STILL_AT_MS = 3000
@@ -86,6 +89,7 @@ class Page:
         full_size: Width and height in CSS px, before any cut.
         scrolled: Whether scrolling came to the end, and what was no longer there afterwards.
         expanded: The part that scrolled in the page's place, and whether it could be made as high as it is.
+        missing_glyphs: Characters of its text that no font here has; a box stands for each.
         inner: Other parts that show less than they hold.
     """
 
@@ -102,6 +106,7 @@ class Page:
     full_size: tuple[int, int] = (1, 1)
     scrolled: JSON = field(default_factory=dict)
     expanded: JSON | None = None
+    missing_glyphs: str = ""
     inner: list[JSON] = field(default_factory=list)
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
@@ -181,6 +186,10 @@ class Page:
                 doing = "scrolling"
                 if scroll:
                     await self.alive(self._scroll_through())
+                doing = "looking at its text"
+                self.missing_glyphs = str(
+                    "".join(await self.alive(self.ask("glyphs.js", MOST=MAX_GLYPHS)) or ())
+                )
                 doing = "settling"
         except TimeoutError:
             self.cut_short = f"still {doing} after {self.policy.max_wait_s} s"
@@ -560,6 +569,7 @@ class Page:
             "timezone": TIMEZONE,
             "clock": "2026-01-01T00:00:00Z",
             "random_seed": SEED,
+            "animations": {"endless_held_at_ms": STILL_AT_MS, "pictures_and_smil_held_at_ms": 0},
             "page_size": list(self.full_size),
             "wait": {
                 "how": "virtual time",
@@ -573,6 +583,7 @@ class Page:
             "missing_files": [_plain(name) for name in sorted(self.folder.missing)[:MAX_NOTED]],
             "script_errors": self.errors,
             "dialogs": self.dialogs,
+            "missing_glyphs": _plain(self.missing_glyphs),
             "expanded": self.expanded,
             "inner_scrollers": self.inner,
         }
@@ -600,6 +611,11 @@ class Page:
         if self.scrolled.get("gone", 0) >= _GONE:
             detail = "what comes into view replaces what was there: only the first rows are shown"
             yield Warning_(code="virtual_list", detail=detail, source=name)
+        if self.missing_glyphs:
+            listed = ", ".join(f"U+{ord(one):04X} {one}" for one in self.missing_glyphs[:5])
+            more = f" and {len(self.missing_glyphs) - 5} more" if len(self.missing_glyphs) > 5 else ""
+            detail = f"no font here has {listed}{more}; `beholder doctor` lists fonts by script"
+            yield Warning_(code="missing_glyphs", detail=_plain(detail), source=name)
         if self.errors:
             yield Warning_(code="script_error", detail="; ".join(self.errors[:3]), source=name)
 

@@ -9,7 +9,8 @@
     } catch (e) { /* an animation without a timeline or of negative speed stays as it is */ }
   }
   for (const media of document.querySelectorAll("video, audio")) media.pause();
-  if (document.activeElement && document.activeElement !== document.body) document.activeElement.blur();
+  const active = document.activeElement;
+  if (active && active !== document.body && active.blur) active.blur();
   scrollTo({ top: 0, left: 0, behavior: "instant" });
   return held;
 })()
