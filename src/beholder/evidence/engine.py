@@ -57,7 +57,7 @@ class EvidenceEngine:
         workers: Pages open at a time, and processes that decode.
         cache_dir: Where rendered results are kept for other runs.
         record, replay: A folder that keeps what the outside answers to pages, or that is all they get of it.
-        browser_path: The browser to use instead of the one that is found.
+        browser_path, soffice_path: The browser and LibreOffice to use instead of those that are found.
         resolver, dialler: How outside hosts are looked up and reached; replaced in tests.
 
     Attributes:
@@ -80,6 +80,7 @@ class EvidenceEngine:
         record: Path | None = None,
         replay: Path | None = None,
         browser_path: str | None = None,
+        soffice_path: str | None = None,
         resolver: Resolver = resolve,
         dialler: Dialler = dial,
     ) -> None:
@@ -97,6 +98,7 @@ class EvidenceEngine:
             record=open_record(folder, replay=replay is not None) if folder is not None else None,
             cache=EvidenceCache(cache_dir) if cache_dir is not None else None,
             browser_path=browser_path,
+            soffice_path=soffice_path,
             resolver=resolver,
             dialler=dialler,
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
@@ -27,9 +27,13 @@ from beholder.evidence.egress import Dialler, Egress, Resolver
 from beholder.evidence.files import own_files, path_below
 from beholder.evidence.html import check_html, render_html
 from beholder.evidence.kinds import Job, Shown, in_thread
+from beholder.evidence.office import MODULE as OFFICE
+from beholder.evidence.office import SUFFIXES as OFFICE_SUFFIXES
+from beholder.evidence.office import render_office
 from beholder.evidence.pages import PageRenderer
 from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
+from beholder.evidence.soffice import OfficeSuite, find_soffice
 from beholder.evidence.svg import check_svg, render_svg
 from beholder.evidence.worker import with_data
 from beholder.evidence.workers import WorkerPool
@@ -40,6 +44,7 @@ SUFFIXES = {
     "svg": (".svg",),
     "pdf": (".pdf",),
     "image": (".png", ".jpg", ".jpeg", ".webp", ".gif", ".avif", ".bmp", ".tif", ".tiff"),
+    "office": OFFICE_SUFFIXES,
     "video": (".mp4", ".webm", ".mov"),
 }
 """Kind -> suffixes, lower case. What a protocol routes to the text judge is text, whatever its suffix."""
@@ -94,6 +99,7 @@ class Renderers:
         record: Record | None,
         cache: EvidenceCache | None,
         browser_path: str | None,
+        soffice_path: str | None,
         resolver: Resolver,
         dialler: Dialler,
     ) -> None:
@@ -107,15 +113,17 @@ class Renderers:
         )
         # One kind of worker for all but videos, whose library is large.
         videos, others = _DECODERS["video"][0], [m for kind, (m, _) in _DECODERS.items() if kind != "video"]
-        self._light = WorkerPool(tuple(others), workers)
+        self._light = WorkerPool((*others, OFFICE), workers)
         self._videos = WorkerPool((videos,), workers)
+        self._suite = OfficeSuite(soffice_path, calls=workers)
+        self._soffice_path = soffice_path
         self._stamps: dict[str, Mapping[str, Any]] = {}
         self._record_digest: str | None = None
 
     async def aclose(self) -> None:
         """End the browser and all processes."""
         async with contextlib.AsyncExitStack() as closing:
-            for close in (self._pages.aclose, self._light.aclose, self._videos.aclose):
+            for close in (self._pages.aclose, self._suite.aclose, self._light.aclose, self._videos.aclose):
                 closing.push_async_callback(close)
 
     async def show(self, job: Job, kind: str, submission: Submission, artifact: Artifact) -> Rendered:
@@ -127,6 +135,8 @@ class Renderers:
         """
         if kind in _PAGES:
             return await self._page(job, kind, submission, artifact)
+        if kind == "office":
+            return await self._kept(job, kind, lambda: self._office(job), _NOTHING_BESIDE)
         if kind not in _DECODERS:
             raise RendererFailed(f"nothing here renders {job.suffix}", slug="missing_tool", concerns=job.name)
 
@@ -137,6 +147,23 @@ class Renderers:
             return Rendered(shown, {"decoders": dict(pool.fence)})
 
         return await self._kept(job, kind, make, _NOTHING_BESIDE)
+
+    async def _office(self, job: Job) -> Rendered:
+        converted = await render_office(self._suite, job, self._light.run)
+        shown = await self._light.run(
+            "beholder.evidence.pdf",
+            "render_pages",
+            replace(job, data=b""),
+            Shown,
+            data=converted.pdf,
+            labels=list(converted.sheets or ()),
+        )
+        shown = replace(
+            shown,
+            facts={**converted.facts, **shown.facts},
+            warnings=(*converted.warnings, *shown.warnings),
+        )
+        return Rendered(shown, {"office": dict(self._suite.renderer), "decoders": dict(self._light.fence)})
 
     async def _page(self, job: Job, kind: str, submission: Submission, artifact: Artifact) -> Rendered:
         check, draw = _PAGES[kind]
@@ -195,6 +222,9 @@ class Renderers:
             if family == "page":
                 with contextlib.suppress(MissingTool):
                     stamp["browser"] = program_stamp(find_browser(self._browser_path))
+            if kind == "office":
+                with contextlib.suppress(MissingTool):
+                    stamp["office"] = program_stamp(find_soffice(self._soffice_path))
             self._stamps[family] = stamp
         return self._stamps[family]
 
