@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import base64
+import functools
 import io
 import random
 import struct
 import zlib
+from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageCms, ImageStat
 
 from beholder.errors import BrokenArtifact, RendererFailed
+from beholder.evidence.frames import MAX_FRAMES
 from beholder.evidence.image import render_image
 from beholder.evidence.kinds import Job, Shown
-from beholder.evidence.pictures import encode
-from beholder.records import EvidencePolicy, MediaLimits
+from beholder.evidence.pictures import encode, fit_request
+from beholder.evidence.sniff import sniff
+from beholder.judges.limits import media_limits
+from beholder.records import EvidencePolicy, JudgeSpec, MediaLimits
 from tests.fakes.evidence import LIMITS, encoded, pixels, png
 
 
@@ -78,22 +86,22 @@ def test_formats_no_judge_takes(format_: str) -> None:
 
 def test_exif_orientation() -> None:
     """A picture that viewers turn is turned: the red half of orientation 6 is on top."""
-    image = Image.new("RGB", (20, 10), "white")
-    image.paste((255, 0, 0), (0, 0, 10, 10))
+    image = Image.new("RGB", (80, 40), "white")
+    image.paste((255, 0, 0), (0, 0, 40, 40))
     exif = Image.Exif()
     exif[0x0112] = 6
     (picture,) = show("a.jpg", encoded(image, "JPEG", exif=exif)).pictures
-    assert (picture.width_px, picture.height_px) == (10, 20)
+    assert (picture.width_px, picture.height_px) == (40, 80)
     turned = pixels(picture)
-    assert turned.getpixel((5, 2))[0] > 200 > turned.getpixel((5, 2))[1]
-    assert turned.getpixel((5, 17))[1] > 200
+    assert turned.getpixel((20, 8))[0] > 200 > turned.getpixel((20, 8))[1]
+    assert turned.getpixel((20, 70))[1] > 200
     assert "EXIF orientation 6" in picture.transforms[0]
 
 
 def test_sixteen_bit_grey_keeps_its_gradient() -> None:
     """Grey of 16 bits is rescaled instead of clipped to white."""
-    image = Image.new("I;16", (256, 1))
-    image.putdata([x * 257 for x in range(256)])
+    image = Image.new("I;16", (256, 30))
+    image.putdata([x * 257 for _ in range(30) for x in range(256)])
     (picture,) = show("a.png", encoded(image, "PNG")).pictures
     grey = [pixels(picture).getpixel((x, 0))[0] for x in range(256)]
     assert all(abs(value - x) <= 1 for x, value in enumerate(grey))
@@ -102,7 +110,7 @@ def test_sixteen_bit_grey_keeps_its_gradient() -> None:
 
 def test_transparency_is_seen_on_white() -> None:
     """Black on transparent stays visible: it is composited on white."""
-    image = Image.new("RGBA", (20, 20), (0, 0, 0, 0))
+    image = Image.new("RGBA", (40, 40), (0, 0, 0, 0))
     image.paste((0, 0, 0, 255), (5, 5, 10, 10))
     (picture,) = show("a.png", encoded(image, "PNG")).pictures
     assert pixels(picture).getpixel((0, 0)) == (255, 255, 255)
@@ -123,16 +131,6 @@ def test_cmyk() -> None:
     red, green, blue = pixels(picture).getpixel((15, 15))
     assert red > 200
     assert max(green, blue) < 60
-
-
-def test_animation() -> None:
-    """Of an animation the first frame is shown as a still picture, and it is said so."""
-    frames = [Image.new("RGB", (20, 20), colour) for colour in ("red", "lime", "blue")]
-    data = encoded(frames[0], "WEBP", save_all=True, append_images=frames[1:], duration=100, lossless=True)
-    shown = show("a.webp", data)
-    assert "animation_first_frame" in warned(shown)
-    assert pixels(shown.pictures[0]).getpixel((1, 1))[0] > 200
-    assert shown.pictures[0].data != data
 
 
 def test_blank() -> None:
@@ -206,10 +204,13 @@ def test_budget_of_pictures() -> None:
 
 
 def test_unknown_judge_and_tiny_pictures() -> None:
-    """Without known limits a picture goes whole; one pixel is a picture, too."""
+    """Without known limits a picture goes whole; one pixel is a picture, too, on white and with a note."""
     data = encoded(photo((2000, 3000)), "JPEG")
     assert show("a.jpg", data, limits=MediaLimits()).pictures[0].data == data
-    assert show("a.png", encoded(Image.new("RGB", (1, 1)), "PNG")).pictures[0].width_px == 1
+    shown = show("a.png", encoded(Image.new("RGB", (1, 1)), "PNG"))
+    assert pixels(shown.pictures[0]).size == (28, 28)
+    assert warned(shown) == ["tiny_image", "blank_capture"]
+    assert sorted(pixels(shown.pictures[0]).getcolors() or []) == [(1, (0, 0, 0)), (783, (255, 255, 255))]
 
 
 def exif(orientation: int) -> Image.Exif:
@@ -278,7 +279,7 @@ def test_turned_upright_by_each_orientation() -> None:
     from PIL import ImageOps
 
     for orientation in range(1, 9):
-        data = encoded(photo((64, 48)).crop((0, 0, 50, 20)), "PNG", exif=exif(orientation))
+        data = encoded(photo((64, 48)).crop((0, 0, 50, 30)), "PNG", exif=exif(orientation))
         wanted = ImageOps.exif_transpose(Image.open(io.BytesIO(data))).convert("RGB")
         assert pixels(show("a.png", data).pictures[0]).tobytes() == wanted.tobytes(), orientation
 
@@ -287,3 +288,270 @@ def test_what_cannot_be_encoded_is_our_fault() -> None:
     """A picture that the format has no room for fails as ours."""
     with pytest.raises(RendererFailed, match="image/webp"):
         encode(Image.new("RGB", (20_000, 1)), "image/webp")
+
+
+def stages(count: int, size: tuple[int, int] = (48, 32)) -> list[Image.Image]:
+    """Frames that differ: each is grey with a bar as far along as the frame is in the animation."""
+    frames = []
+    for at in range(count):
+        frame = Image.new("RGB", size, (40, 40, 40))
+        frame.paste((255, 255, 0), (0, 0, 1 + at * (size[0] - 1) // max(1, count - 1), size[1] // 2))
+        frames.append(frame)
+    return frames
+
+
+def animated(format_: str, frames: list[Image.Image], duration: int = 50, **options: Any) -> bytes:
+    return encoded(frames[0], format_, save_all=True, append_images=frames[1:], duration=duration, **options)
+
+
+@pytest.mark.parametrize(
+    ("format_", "options"),
+    [("GIF", {}), ("PNG", {}), ("WEBP", {"lossless": True}), ("AVIF", {"quality": 100, "speed": 10})],
+)
+def test_an_animation_becomes_frames_with_their_times(format_: str, options: dict[str, Any]) -> None:
+    """Of an animation the first frame, the last and those evenly between are shown, each with its time."""
+    frames = stages(41)
+    shown = show("a.png", animated(format_, frames, **options), budget=5)
+    assert [picture.time_s for picture in shown.pictures] == [0.0, 0.5, 1.0, 1.5, 2.0]
+    for picture, at in zip(shown.pictures, (0, 10, 20, 30, 40), strict=True):
+        difference = ImageChops.difference(pixels(picture), frames[at]).convert("L")
+        assert ImageStat.Stat(difference).mean[0] < 4, at
+        assert picture.media_type == "image/png"
+    (warning,) = [one for one in shown.warnings if one.code == "frames_sampled"]
+    assert warning.detail == "5 of 41 frames are shown, at 0.00, 0.50, 1.00, 1.50, 2.00 s"
+    assert shown.facts["frames"] == 41
+
+
+def test_an_animation_in_few_pictures() -> None:
+    """With one picture the first frame stands for all, which is said; with room enough each is shown."""
+    data = animated("GIF", stages(3))
+    one, all_ = show("a.gif", data, budget=1), show("a.gif", data)
+    assert len(one.pictures) == 1
+    assert [(w.code, w.detail) for w in one.warnings] == [
+        ("animation_first_frame", "the first of 3 frames is shown")
+    ]
+    assert len(all_.pictures) == 3
+    assert warned(all_) == []
+    long = show("a.gif", animated("GIF", stages(47)))
+    assert len(long.pictures) == MAX_FRAMES
+    assert warned(long) == ["frames_sampled"]
+
+
+def test_an_animation_of_flat_colours_is_not_blank() -> None:
+    """Frames of one colour each are blank only if it is the same colour throughout."""
+    colours = [Image.new("RGB", (40, 40), colour) for colour in ("red", "lime", "blue")]
+    assert warned(show("a.gif", animated("GIF", colours))) == []
+
+
+def test_the_picture_for_programs_without_animation_is_no_frame() -> None:
+    """An APNG's default picture, which no browser shows, is not taken for its first frame."""
+    frames = stages(3)
+    data = animated("PNG", [Image.new("RGB", (48, 32), "red"), *frames], default_image=True)
+    shown = show("a.png", data)
+    assert shown.facts["frames"] == 3
+    assert pixels(shown.pictures[0]).tobytes() == frames[0].tobytes()
+
+
+def repeated_gif(canvas: tuple[int, int], frames: int) -> bytes:
+    """A GIF that holds one small frame again and again on a canvas."""
+    still = encoded(Image.new("P", (2, 2)), "GIF")
+    start = still.index(b"\x2c")
+    header, block = still[:start], still[start:-1]
+    control = b"\x21\xf9\x04\x00\x0a\x00\x00\x00"
+    header = header[:6] + struct.pack("<HH", *canvas) + header[10:]
+    return header + (control + block) * frames + b";"
+
+
+def test_twenty_thousand_frames() -> None:
+    """An animation of 20,000 frames is sampled like any other."""
+    shown = show("a.gif", repeated_gif((40, 40), 20_000), budget=4)
+    assert [picture.time_s for picture in shown.pictures] == [0.0, 666.6, 1333.3, 1999.9]
+
+
+def test_an_animated_bomb() -> None:
+    """Frames that have too many pixels together are refused before they are decoded."""
+    assert slug("a.gif", repeated_gif((9000, 9000), 40)) == "too_large"
+
+
+def test_frames_cut_off() -> None:
+    """Of an animation that breaks off what can be decoded is shown, and that some is missing."""
+    rng = random.Random(3)
+    noise = [Image.frombytes("RGB", (64, 64), rng.randbytes(64 * 64 * 3)) for _ in range(6)]
+    data = animated("PNG", noise)
+    shown = show("a.png", data[: len(data) * 2 // 3])
+    assert 1 <= len(shown.pictures) < 6
+    assert pixels(shown.pictures[0]).tobytes() == noise[0].tobytes()
+    assert "damaged_frames" in warned(shown)
+
+
+def test_pages_of_a_tiff() -> None:
+    """A TIFF of several pages shows the first ones by number, up to the protocol's pages."""
+    pages = [photo((100 + at, 80)) for at in range(9)]
+    shown = show("a.tiff", encoded(pages[0], "TIFF", save_all=True, append_images=pages[1:]))
+    assert [(picture.page, picture.pages) for picture in shown.pictures] == [(at, 9) for at in range(1, 7)]
+    assert [picture.width_px for picture in shown.pictures] == [100, 101, 102, 103, 104, 105]
+    assert [(w.code, w.detail) for w in shown.warnings] == [("truncated", "6 of 9 pages are shown")]
+
+
+def test_a_small_copy_beside_a_tiff_is_no_page() -> None:
+    """A reduced copy that a program has put into a TIFF is not shown as a page."""
+    image = photo((100, 80))
+    copy = photo((30, 30))
+    copy.encoderinfo = {"tiffinfo": {254: 1}}
+    shown = show("a.tif", encoded(image, "TIFF", save_all=True, append_images=[copy]))
+    assert [(picture.width_px, picture.page) for picture in shown.pictures] == [(100, None)]
+
+
+@pytest.mark.parametrize("suffix", [".png", ".tiff"])
+def test_sixteen_bits_of_colour(suffix: str) -> None:
+    """Colour of 16 bits a channel keeps its gradient in 8, and that is recorded."""
+    ramp = np.zeros((40, 256, 3), np.uint16)
+    ramp[:, :, 2] = np.arange(256, dtype=np.uint16) * 257
+    shown = show(f"a{suffix}", cv2.imencode(suffix, ramp)[1].tobytes())
+    (picture,) = shown.pictures
+    seen = pixels(picture)
+    assert all(abs(seen.getpixel((x, 5))[0] - x) <= 1 for x in range(256))
+    assert "16 bits a channel reduced to 8" in picture.transforms
+    assert picture.data[24] == 8
+
+
+def swapped_profile() -> bytes:
+    """A colour profile in which red and green have changed places."""
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    return profile.replace(b"rXYZ", b"tttt", 1).replace(b"gXYZ", b"rXYZ", 1).replace(b"tttt", b"gXYZ", 1)
+
+
+def test_an_embedded_profile_is_followed() -> None:
+    """A profile that changes what is seen is applied; one of sRGB, or a broken one, changes nothing."""
+    image = photo((60, 40))
+    image.paste((255, 0, 0), (0, 0, 30, 40))
+    (turned,) = show("a.png", encoded(image, "PNG", icc_profile=swapped_profile())).pictures
+    red, green, _ = pixels(turned).getpixel((5, 5))
+    assert green > 240
+    assert red < 15
+    assert any("by its profile" in words for words in turned.transforms)
+    own = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    for profile in (own, swapped_profile()[:200], b"no profile at all"):
+        data = encoded(image, "PNG", icc_profile=profile)
+        assert show("a.png", data).pictures[0].data == data
+
+
+def test_every_way_to_be_transparent() -> None:
+    """Transparency by channel, by one colour or by palette is seen on white."""
+    grey = Image.new("LA", (40, 40), (0, 0))
+    grey.paste((0, 255), (5, 5, 20, 20))
+    plain = Image.new("RGB", (40, 40), (1, 2, 3))
+    plain.paste((0, 0, 0), (5, 5, 20, 20))
+    palette = Image.new("P", (40, 40), 1)
+    palette.putpalette([0, 0, 0, 1, 2, 3])
+    palette.paste(0, (5, 5, 20, 20))
+    for data in (
+        encoded(grey, "PNG"),
+        encoded(plain, "PNG", transparency=(1, 2, 3)),
+        encoded(palette, "PNG", transparency=1),
+        encoded(palette, "PNG", transparency=b"\xff\x00"),
+        encoded(palette, "GIF", transparency=1),
+    ):
+        (picture,) = show("a.png", data).pictures
+        assert pixels(picture).getpixel((0, 0)) == (255, 255, 255)
+        assert pixels(picture).getpixel((10, 10)) == (0, 0, 0)
+        assert "composited on white" in picture.transforms
+
+
+@pytest.mark.parametrize("format_", ["WEBP", "TIFF", "PNG", "AVIF"])
+def test_orientation_is_no_matter_of_jpeg_alone(format_: str) -> None:
+    """Whatever the format, a picture marked as turned is turned: the red half of orientation 6 is on top."""
+    image = Image.new("RGB", (80, 40), "white")
+    image.paste((255, 0, 0), (0, 0, 40, 40))
+    (picture,) = show("a.png", encoded(image, format_, exif=exif(6))).pictures
+    seen = pixels(picture)
+    assert seen.size == (40, 80)
+    assert seen.getpixel((20, 8))[1] < 60
+    assert seen.getpixel((20, 72))[1] > 200
+
+
+@pytest.mark.parametrize("size", [(1, 30_000), (30_000, 1), (3, 3), (2000, 5)])
+@pytest.mark.parametrize("layout", ["single", "tiles", "overview+tiles"])
+def test_shapes_that_judges_refuse(size: tuple[int, int], layout: str) -> None:
+    """A strip or a dot gets a border: never narrower than 28 px, at most 100 times longer than wide."""
+    for limits in (LIMITS, MediaLimits()):
+        shown = show("a.png", encoded(Image.new("RGB", size, "red"), "PNG"), layout=layout, limits=limits)
+        assert shown.pictures
+        for picture in shown.pictures:
+            edges = sorted((picture.width_px, picture.height_px))
+            assert edges[0] >= 28
+            assert edges[1] <= 100 * edges[0]
+            assert any("white border" in words for words in picture.transforms)
+        assert "tiny_image" in warned(shown)
+
+
+def test_a_picture_without_a_decoder_here_is_not_its_fault() -> None:
+    """A HEIC picture, which a person could open, is not held against the submission."""
+    with pytest.raises(RendererFailed, match="image/heic") as caught:
+        show("a.jpg", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+    assert caught.value.slug == "missing_tool"
+
+
+def test_empty() -> None:
+    """A file of 0 bytes is empty."""
+    assert slug("a.png", b"") == "empty"
+
+
+def test_media_type_is_of_the_bytes() -> None:
+    """Whatever comes in, what is sent is of the type that it says."""
+    for name, data in every_format().items():
+        for picture in show(name, data).pictures:
+            assert sniff(picture.data) == picture.media_type
+
+
+@functools.cache
+def awkward() -> tuple[bytes, ...]:
+    """A tall, a wide, a heavy and a tiny picture."""
+    noise = Image.frombytes("RGB", (1150, 1150), random.Random(4).randbytes(1150 * 1150 * 3))
+    images = (photo((1440, 8570)), photo((9000, 100)), noise, Image.new("RGB", (1, 1), "red"))
+    return tuple(encoded(image, "PNG") for image in images)
+
+
+@pytest.mark.parametrize(
+    ("judge", "layout"),
+    [
+        ("anthropic/claude-sonnet-4-6", "overview+tiles"),
+        ("anthropic/claude-opus-4-8", "single"),
+        ("openai/gpt-4o", "tiles"),
+        ("openai/gpt-5.2", "single"),
+        ("google/gemini-3-pro", "overview+tiles"),
+    ],
+)
+def test_nothing_above_a_vendors_limits(judge: str, layout: str) -> None:
+    """Pictures of any size and shape go to each vendor within every limit, with what was done to them."""
+    provider, _, model = judge.partition("/")
+    limits = media_limits(JudgeSpec(provider=provider, name=model))
+    for data in awkward():
+        shown = show("a.png", data, limits=limits, layout=layout)
+        fitted, _ = fit_request(shown.pictures, limits)
+        for picture in fitted:
+            assert picture.data == data or picture.transforms
+            longest = max(picture.width_px, picture.height_px)
+            assert longest <= min(limits.edge_px or 10**6, limits.shrink_edge_px or 10**6)
+            assert picture.width_px * picture.height_px <= (limits.shrink_pixels or 10**9)
+            assert len(base64.b64encode(picture.data)) <= (limits.image_bytes or 10**9)
+
+
+def test_the_handed_pictures(shared: Path) -> None:
+    """Each picture of the corpus comes out as it is described there."""
+    folder = shared / "corpus" / "handout"
+
+    def seen(name: str) -> Shown:
+        return show(name, (folder / name).read_bytes(), layout="single")
+
+    assert (
+        "turned upright (EXIF orientation 3)" in seen("pi_hopper_orientation_3.webp").pictures[0].transforms
+    )
+    assert "CMYK converted to RGB" in seen("pi_pil_sample_cmyk.jpg").pictures[0].transforms
+    assert "composited on white" in seen("pi_rgb_trns.png").pictures[0].transforms
+    assert any("by its profile" in words for words in seen("pi_icc_profile_big.jpg").pictures[0].transforms)
+    assert seen("mk_test_llm.jpg").pictures[0].media_type == "image/jpeg"
+    # Three pictures in the file, but the first is only for programs that know no animation.
+    assert [picture.time_s for picture in seen("pi_mode_16bit.png").pictures] == [0.0, 0.1]
+    assert slug("a.gif", (folder / "pi_decompression_bomb.gif").read_bytes()) == "too_large"
+    assert slug("a.png", (folder / "pi_truncated_image.png").read_bytes()) == "corrupt"

@@ -3,122 +3,135 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings as python_warnings
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-from beholder.errors import BrokenArtifact
+from beholder.errors import BrokenArtifact, RendererFailed
+from beholder.evidence.allot import fair_shares
+from beholder.evidence.colour import normalise
+from beholder.evidence.frames import sampled_words
 from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
+from beholder.evidence.layout import Plan
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.pictures import DAMAGED, crop, encode, is_flat, make_picture, shrink
-from beholder.evidence.sniff import sniff
+from beholder.evidence.series import MAX_PIXELS, Series, View, read_series
+from beholder.evidence.sniff import check_kind, sniff
 from beholder.records import Picture, Warning_
 
 if TYPE_CHECKING:
     from PIL import Image
 
-MAX_PIXELS = 178_956_970
-"""Pillow's own limit for a bomb (twice `MAX_IMAGE_PIXELS`): refused by header, before decoding."""
+__all__ = ["MAX_PIXELS", "preload", "render_image"]
 
-_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF")
+LEAST_EDGE_PX = 28
+"""Pictures narrower than this get a white border, and a warning: a judge looks at patches of 28 px."""
+
+MOST_ASPECT = 100
+"""A picture is made at most so many times longer than wide, by a border: judges refuse above 200."""
+
+_FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000")
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
-_BY_SUFFIX = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
-
-_ORIENTATION = 0x0112
-"""The EXIF tag; 1 is upright."""
-
-_TURNS = {
-    2: "FLIP_LEFT_RIGHT",
-    3: "ROTATE_180",
-    4: "FLIP_TOP_BOTTOM",
-    5: "TRANSPOSE",
-    6: "ROTATE_270",
-    7: "TRANSVERSE",
-    8: "ROTATE_90",
+_BY_SUFFIX = {
+    ".png": "PNG",
+    ".jpg": "JPEG",
+    ".jpeg": "JPEG",
+    ".webp": "WEBP",
+    ".gif": "GIF",
+    ".avif": "AVIF",
+    ".bmp": "BMP",
+    ".tif": "TIFF",
+    ".tiff": "TIFF",
 }
-"""Orientation -> what makes it upright (EXIF 2.32, table 6)."""
+_NOT_DECODED = ("image/heic", "image/heif", "image/jxl", "image/vnd.adobe.photoshop")
+"""Pictures to a person, for which there is no decoder here."""
+
+_BITS_PER_SAMPLE = 258
+"""The TIFF tag."""
 
 
 def preload() -> None:
     """Load the decoders while files may still be opened."""
-    from PIL import Image
+    from PIL import Image, ImageChops, ImageCms, ImageStat, features
 
     Image.init()
+    normalise(Image.new("RGB", (1, 1)))
+    del ImageChops, ImageCms, ImageStat, features
 
 
 def render_image(job: Job) -> Shown:
     """The picture as it is, if the judge takes its type and would not shrink it; else what is made of it.
 
-    CPU-bound; runs in a thread.
+    Of an animation it is frames with their times, of a TIFF with several pages the first ones.
 
     Raises:
-        BrokenArtifact: `wrong_type`, `corrupt` or `too_large`.
-        RendererFailed: What was made of it cannot be encoded.
+        BrokenArtifact: `empty`, `wrong_type`, `corrupt` or `too_large`.
+        RendererFailed: What was made of it cannot be encoded, or there is no decoder for it here.
     """
+    check_kind(job.name, job.data, "image", "a picture")
     media_type = sniff(job.data)
-    if not media_type.startswith("image/"):
-        what = media_type or "text or something unknown"
-        raise BrokenArtifact(f"the content is no picture but {what}", slug="wrong_type", concerns=job.name)
-    image = _open(job)
+    if media_type in _NOT_DECODED:
+        raise RendererFailed(
+            f"nothing here decodes {media_type}; give the picture as PNG, JPEG, WebP or AVIF",
+            slug="missing_tool",
+            concerns=job.name,
+        )
+    image, series = _decode(job)
     # A camera's JPEG with a preview behind it is a JPEG to everybody else.
     format_ = "JPEG" if image.format == "MPO" else (image.format or "")
-    frames = _frames(job)
-    warnings = _format_warnings(job, image, frames)
-    try:
-        upright, done = _normalise(image)
-    except DAMAGED as error:
-        raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
-    facts = {
-        "format": format_,
-        "mode": image.mode,
-        "size": [image.width, image.height],
-        "frames": frames,
-    }
-    plan = make_plan(upright.width, upright.height, job.policy.layout, job.limits, job.budget)
-    own_type = _MEDIA_TYPES.get(format_, "")
-    kept_type = own_type if own_type in job.limits.media_types else "image/png"
-    # A photograph as PNG is several times its size for nothing.
-    new_type = "image/jpeg" if format_ == "JPEG" and kept_type == "image/jpeg" else "image/png"
+    warnings = [*_format_warnings(job, format_), *_series_warnings(job, series)]
+    uprights = [_upright(job, image, view) for view in series.views]
+    layout = "single" if series.kind == "animation" else job.policy.layout
+    wants = [make_plan(*one.size, layout, job.limits, MAX_PIXELS).count for one, _ in uprights]
+    rooms = fair_shares(wants, job.budget)
     pictures: list[Picture] = []
-    if plan.overview is not None:
-        part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
-        if plan.overview >= 1.0 and not done and own_type == kept_type and frames == 1:
-            pictures.append(make_picture(job.data, own_type, upright.size, job.name))
-        else:
-            whole, words = upright, done
-            if plan.overview < 1.0:
-                whole, said = shrink(upright, plan.overview)
-                words = (*done, said)
-            elif not done:
-                words = (f"{format_} decoded and encoded as {new_type.removeprefix('image/').upper()}",)
-            data = encode(whole, new_type)
-            pictures.append(
-                make_picture(data, new_type, whole.size, job.name, part=part, parts=parts, transforms=words)
-            )
-    for number, box in enumerate(plan.tiles, start=1):
-        words = (*done, f"cut out at {box.x},{box.y}, {box.width}x{box.height}")
-        piece = crop(upright, box)
-        pictures.append(
-            make_picture(
-                encode(piece, new_type),
-                new_type,
-                piece.size,
-                job.name,
-                part=number,
-                parts=plan.tiles_in_all,
-                transforms=words,
-            )
-        )
-    if is_flat(upright):
+    plans: list[Plan] = []
+    for view, (upright, done), room in zip(series.views, uprights, rooms, strict=True):
+        plan = make_plan(*upright.size, layout, job.limits, max(1, room))
+        plans.append(plan)
+        whole_file = series.kind == "still" and series.count == 1
+        for picture in _pictures(job, upright, done, format_, plan, whole_file):
+            pages = series.count if view.page is not None else None
+            pictures.append(replace(picture, time_s=view.time_s, page=view.page, pages=pages))
+        warnings += cut_warnings(plan, job.name)
+    narrowest = min(min(upright.size) for upright, _ in uprights)
+    if narrowest < LEAST_EDGE_PX:
+        width, height = uprights[0][0].size
+        warnings.append(Warning_(code="tiny_image", detail=f"{width}x{height} px", source=job.name))
+    # Frames of one colour each are not blank if the colour changes.
+    if len({upright.getpixel((0, 0)) for upright, _ in uprights}) == 1 and all(
+        is_flat(upright) for upright, _ in uprights
+    ):
         warnings.append(Warning_(code="blank_capture", detail="one flat colour", source=job.name))
     return Shown(
         pictures=tuple(pictures),
-        facts=facts | plan_facts(plan),
-        warnings=(*warnings, *cut_warnings(plan, job.name)),
+        facts=_facts(image, format_, series, plans),
+        warnings=tuple(warnings),
     )
 
 
-def _open(job: Job) -> Image.Image:
-    """The decoded first frame."""
+def _facts(image: Image.Image, format_: str, series: Series, plans: list[Plan]) -> dict[str, Any]:
+    facts: dict[str, Any] = {
+        "format": format_,
+        "mode": image.mode,
+        "size": [image.width, image.height],
+        "frames": series.count,
+    }
+    if series.kind == "animation":
+        return facts | {"frames_shown": len(plans), "times_s": [view.time_s for view in series.views]}
+    if series.kind == "pages":
+        return facts | {
+            "pages": series.count,
+            "pages_shown": [view.page for view in series.views],
+            "parts_in_all": [plan.tiles_in_all for plan in plans],
+            "parts_left_out": [plan.left_out for plan in plans],
+        }
+    return facts | plan_facts(plans[0])
+
+
+def _decode(job: Job) -> tuple[Image.Image, Series]:
+    """(the file as opened, what is to be shown of it)."""
     from PIL import Image, UnidentifiedImageError
 
     try:
@@ -126,9 +139,7 @@ def _open(job: Job) -> Image.Image:
             # Pillow warns at half of its limit and about oddities of metadata; neither is a fault here.
             python_warnings.simplefilter("ignore")
             image = Image.open(io.BytesIO(job.data), formats=_FORMATS)
-            if image.width * image.height > MAX_PIXELS:
-                raise Image.DecompressionBombError
-            image.load()
+            return image, read_series(job.name, image, job.policy.pages, job.budget)
     except Image.DecompressionBombError:
         raise BrokenArtifact(
             f"more than {MAX_PIXELS} pixels by its header", slug="too_large", concerns=job.name
@@ -139,90 +150,105 @@ def _open(job: Job) -> Image.Image:
         ) from None
     except DAMAGED as error:
         raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
-    return image
 
 
-def _frames(job: Job) -> int | None:
-    """How many frames there are; None if what follows the first one is damaged.
-
-    Counting moves the image from frame to frame, so that it is opened anew for it.
-    """
-    from PIL import Image
-
+def _upright(job: Job, image: Image.Image, view: View) -> tuple[Image.Image, tuple[str, ...]]:
     try:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("ignore")
-            image = Image.open(io.BytesIO(job.data), formats=_FORMATS)
-            return 1 if image.format == "MPO" else int(getattr(image, "n_frames", 1))
-    except DAMAGED:
-        return None
+            return normalise(view.image, deep=_is_deep(job.data, image))
+    except DAMAGED as error:
+        raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
 
 
-def _format_warnings(job: Job, image: Image.Image, frames: int | None) -> list[Warning_]:
-    warnings = []
+def _is_deep(data: bytes, image: Image.Image) -> bool:
+    """Whether the file holds more than 8 bits a channel."""
+    if image.format == "PNG":
+        return data[12:16] == b"IHDR" and data[24] == 16
+    bits = getattr(image, "tag_v2", {}).get(_BITS_PER_SAMPLE, 8)
+    return max(bits if isinstance(bits, tuple) else (bits,), default=8) > 8
+
+
+def _format_warnings(job: Job, format_: str) -> list[Warning_]:
     expected = _BY_SUFFIX.get(job.suffix)
-    if expected is not None and image.format not in (expected, "MPO"):
-        detail = f"{image.format} by content, {job.suffix} by name"
-        warnings.append(Warning_(code="other_format", detail=detail, source=job.name))
-    if frames is None or frames > 1:
-        many = "several frames, some of them damaged," if frames is None else f"{frames} frames"
+    if expected is None or format_ == expected:
+        return []
+    detail = f"{format_} by content, {job.suffix} by name"
+    return [Warning_(code="other_format", detail=detail, source=job.name)]
+
+
+def _series_warnings(job: Job, series: Series) -> list[Warning_]:
+    warnings = []
+    shown, count = len(series.views), series.count
+    if series.kind == "pages" and count is not None and shown < count:
+        detail = f"{shown} of {count} pages are shown"
+        warnings.append(Warning_(code="truncated", detail=detail, source=job.name))
+    elif count is None or (series.kind == "animation" and shown == 1):
+        many = "several frames, some of them damaged," if count is None else f"{count} frames"
         detail = f"the first of {many} is shown"
         warnings.append(Warning_(code="animation_first_frame", detail=detail, source=job.name))
+    elif series.kind == "animation" and shown < count:
+        times = [view.time_s or 0.0 for view in series.views]
+        detail = sampled_words(times, f"{count} frames")
+        warnings.append(Warning_(code="frames_sampled", detail=detail, source=job.name))
+    if series.damaged and count is not None:
+        what = "pages" if series.kind == "pages" else "frames"
+        detail = f"some of its {what} cannot be decoded"
+        warnings.append(Warning_(code=f"damaged_{what}", detail=detail, source=job.name))
     return warnings
 
 
-def _normalise(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
-    """(an upright RGB or 8-bit grey image, what was done for it)."""
+def _pictures(
+    job: Job, upright: Image.Image, done: tuple[str, ...], format_: str, plan: Plan, whole_file: bool
+) -> list[Picture]:
+    """What is sent of one picture: the file itself where nothing has to be done to it."""
+    own_type = _MEDIA_TYPES.get(format_, "")
+    kept_type = own_type if own_type in job.limits.media_types else "image/png"
+    # A photograph as PNG is several times its size for nothing.
+    new_type = "image/jpeg" if format_ == "JPEG" and kept_type == "image/jpeg" else "image/png"
+    pictures: list[Picture] = []
+
+    def add(image: Image.Image, words: tuple[str, ...], part: int | None, parts: int | None) -> None:
+        image, border = _with_border(image)
+        data = encode(image, new_type)
+        pictures.append(
+            make_picture(
+                data, new_type, image.size, job.name, part=part, parts=parts, transforms=words + border
+            )
+        )
+
+    if plan.overview is not None:
+        untouched = plan.overview >= 1.0 and not done and own_type == kept_type and whole_file
+        if untouched and _bordered(*upright.size) == upright.size:
+            return [make_picture(job.data, own_type, upright.size, job.name)]
+        part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
+        words = done
+        whole = upright
+        if plan.overview < 1.0:
+            whole, said = shrink(upright, plan.overview)
+            words = (*done, said)
+        elif not done:
+            words = (f"{format_} decoded and encoded as {new_type.removeprefix('image/').upper()}",)
+        add(whole, words, part, parts)
+    for number, box in enumerate(plan.tiles, start=1):
+        words = (*done, f"cut out at {box.x},{box.y}, {box.width}x{box.height}")
+        add(crop(upright, box), words, number, plan.tiles_in_all)
+    return pictures
+
+
+def _bordered(width: int, height: int) -> tuple[int, int]:
+    """The size that a picture has at least, so that no judge refuses it for its shape."""
+    least = max(LEAST_EDGE_PX, math.ceil(max(width, height) / MOST_ASPECT))
+    return max(width, least), max(height, least)
+
+
+def _with_border(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+    """(the picture in the middle of a white one that is wide enough, what to say of it)."""
     from PIL import Image as Images
 
-    done: list[str] = []
-    upright = image
-    orientation = _orientation(image)
-    if orientation in _TURNS:
-        upright = image.transpose(Images.Transpose[_TURNS[orientation]])
-        done.append(f"turned upright (EXIF orientation {orientation})")
-    mode = upright.mode
-    if mode.startswith("I") or mode == "F":
-        low, high = _range(mode, upright)
-        # `point` clips above 255 on these modes only after the sum, which is what is wanted.
-        scaled = upright.convert("F").point(
-            lambda value: value * (255.0 / (high - low)) - low * 255.0 / (high - low)
-        )
-        done.append(f"{mode} rescaled to 8 bits from {low:g}..{high:g}")
-        return scaled.convert("L"), tuple(done)
-    if "A" in upright.getbands() or "transparency" in upright.info:
-        layer = upright.convert("RGBA")
-        if layer.getchannel("A").getextrema()[0] == 255:  # type: ignore[comparison-overlap,unused-ignore]
-            # Fully opaque: a judge sees the same, so the bytes may stay.
-            return layer.convert("RGB"), tuple(done)
-        white = Images.new("RGBA", layer.size, "white")
-        white.alpha_composite(layer)
-        done.append("composited on white")
-        return white.convert("RGB"), tuple(done)
-    if mode == "CMYK":
-        done.append("CMYK converted to RGB")
-    elif mode in ("YCbCr", "LAB", "HSV", "RGBX"):
-        done.append(f"{mode} converted to RGB")
-    if mode not in ("RGB", "L"):
-        upright = upright.convert("RGB")
-    return upright, tuple(done)
-
-
-def _orientation(image: Image.Image) -> int:
-    """The EXIF orientation; 1 where there is none that can be read, as a browser takes it."""
-    try:
-        found = image.getexif().get(_ORIENTATION, 1)
-    except DAMAGED:
-        return 1
-    return found if isinstance(found, int) else 1
-
-
-def _range(mode: str, image: Image.Image) -> tuple[float, float]:
-    """Black and white of an image of more than 8 bits: the format's range, or the values' own."""
-    if mode.startswith("I;16"):
-        return 0.0, 65535.0
-    low, high = image.getextrema()
-    low, high = float(low), float(high)  # type: ignore[arg-type]
-    if mode == "I" and low >= 0 and high <= 65535:
-        return 0.0, 65535.0
-    return (low, high) if high > low else (low, low + 1.0)
+    size = _bordered(*image.size)
+    if size == image.size:
+        return image, ()
+    sheet = Images.new(image.mode, size, "white")
+    sheet.paste(image, ((size[0] - image.width) // 2, (size[1] - image.height) // 2))
+    return sheet, (f"set in a white border, {image.width}x{image.height} to {size[0]}x{size[1]}",)

@@ -58,10 +58,14 @@ _MATROSKA_CODEC = re.compile(rb"\x86[\x80-\xff](V_[A-Z]|A_[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """A frame as it will be sent."""
+    """A frame as it will be sent.
+
+    Attributes:
+        flat: The one colour it consists of, if it does.
+    """
 
     picture: Picture
-    flat: bool
+    flat: tuple[int, ...] | None
 
 
 def preload() -> None:
@@ -125,8 +129,9 @@ def _render(job: Job, path: Path, media_type: str) -> Shown:
         in_all = f"about {header.frames} frames" if sought else f"{len(found.times_s)} frames"
         detail = sampled_words(times, in_all)
         warnings = (*warnings, Warning_(code="frames_sampled", detail=detail, source=job.name))
-    if all(frame.flat for frame in frames):
-        detail = "each frame shown is one flat colour"
+    # Frames of one colour each are not blank if the colour changes.
+    if frames[0].flat is not None and len({frame.flat for frame in frames}) == 1:
+        detail = "all frames shown are of the same flat colour"
         warnings = (*warnings, Warning_(code="blank_capture", detail=detail, source=job.name))
     return Shown(
         pictures=pictures,
@@ -209,7 +214,8 @@ def _frame(job: Job, pixels: Pixels, header: Header) -> _Frame:
     picture = make_picture(
         data, media_type, (pixels.shape[1], pixels.shape[0]), job.name, transforms=transforms
     )
-    return _Frame(picture, is_flat_pixels(pixels))
+    flat = tuple(int(value) for value in pixels[0, 0]) if is_flat_pixels(pixels) else None
+    return _Frame(picture, flat)
 
 
 def _duration_s(header: Header, times_s: Sequence[float]) -> float:
