@@ -9,16 +9,19 @@ import platform
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 import beholder
-from beholder.errors import MissingTool, RendererFailed
+from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
 from beholder.evidence import renderer_info
 from beholder.evidence.browser import install_hint
+from beholder.evidence.good import IMAGE, good_call
+from beholder.evidence.kinds import Shown
+from beholder.evidence.soffice import OfficeSuite, find_soffice
+from beholder.evidence.workers import WorkerPool
 from beholder.judges.keys import HOST_KEYS
 from beholder.run.dotenv import keys_from_dotenv
 
@@ -81,6 +84,7 @@ def examine(environ: Mapping[str, str], folder: Path) -> list[Check]:
         _python(),
         _browser(),
         _pictures(),
+        _decoders(),
         *_fonts(),
         _office(),
         _module("video", "opencv", "cv2", "videos are not shown without it", "opencv-python-headless"),
@@ -188,29 +192,57 @@ def _some(names: list[str]) -> str:
 
 
 def _office() -> Check:
-    program = shutil.which("soffice") or shutil.which("libreoffice")
-    if program is None:
-        return Check(
-            group="documents",
-            name="LibreOffice",
-            status="missing",
-            detail="documents, slides and sheets are not drawn without it",
-            fix=f"apt-get install --no-install-recommends {_OFFICE}",
-        )
-    with tempfile.TemporaryDirectory() as home:
+    """Whether a document comes out, behind which fence."""
+
+    def check(status: Status, detail: str, fix: str = "") -> Check:
+        return Check(group="documents", name="LibreOffice", status=status, detail=detail, fix=fix)
+
+    install = f"apt-get install --no-install-recommends {_OFFICE}"
+    try:
+        path = find_soffice()
+    except MissingTool:
+        return check("missing", "documents, slides and sheets are not drawn without it", install)
+
+    async def convert() -> dict[str, Any]:
+        async with OfficeSuite() as suite:
+            await suite.convert("good.rtf", ".rtf", b"{\\rtf1 good}", target="pdf")
+            return suite.renderer
+
+    try:
+        told = asyncio.run(convert())
+    except (BrokenArtifact, RendererFailed) as error:
+        return check("warning", f"{path} is there and converts nothing: {error}", f"reinstall it: {install}")
+    fence = told["office_fence"]
+    found = f"{told['office']} at {path}, network {fence['network']}, as {fence['user']}"
+    if fence["network"] == "on":
+        return check("warning", f"{found} ({fence.get('reason', '')})", "install util-linux (unshare)")
+    return check("ok", found)
+
+
+def _decoders() -> Check:
+    """Whether hostile files are decoded behind a fence, and which."""
+
+    def check(status: Status, detail: str, fix: str = "") -> Check:
+        return Check(group="pages", name="decoders", status=status, detail=detail, fix=fix, needed=True)
+
+    async def decode() -> dict[str, Any]:
+        pool = WorkerPool((IMAGE,), 1)
         try:
-            done = subprocess.run(  # noqa: S603 - the program found on PATH, with a constant
-                [program, "--version"],
-                capture_output=True,
-                check=False,
-                timeout=60,
-                env={"HOME": home, "PATH": "/usr/bin:/bin"},
-            )
-            said = done.stdout.decode("utf-8", "replace").strip()
-        except (OSError, subprocess.TimeoutExpired) as error:
-            said = f"it does not answer: {error}"
-    status: Status = "ok" if said and not said.startswith("it does") else "warning"
-    return Check(group="documents", name="LibreOffice", status=status, detail=f"{said or '?'} at {program}")
+            call = good_call(IMAGE)
+            await pool.run(call.module, call.function, call.job, Shown)
+            return pool.fence
+        finally:
+            await pool.aclose()
+
+    try:
+        fence = asyncio.run(decode())
+    except (BrokenArtifact, RendererFailed) as error:
+        return check("missing", f"files cannot be decoded: {error}", "pip install --force-reinstall beholder")
+    given_up = fence["given_up"]
+    found = f"own processes, network {fence['network']}, given up for good: {given_up}"
+    if fence["network"] == "on" and given_up != "files and tcp":
+        return check("warning", found, "run on Linux 6.7 or newer, or where user namespaces are allowed")
+    return check("ok", found)
 
 
 def _module(group: str, name: str, module: str, purpose: str, package: str) -> Check:

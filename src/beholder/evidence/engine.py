@@ -16,7 +16,7 @@ from beholder.evidence.files import read_artifact
 from beholder.evidence.kinds import Job, Shown, in_thread
 from beholder.evidence.pictures import fit_request
 from beholder.evidence.record import open_record
-from beholder.evidence.renderers import KINDS, Renderers
+from beholder.evidence.renderers import KINDS, Renderers, fence_gaps
 from beholder.evidence.select import Selection, select_artifacts
 from beholder.evidence.share import cut_pictures, cut_texts, picture_shares
 from beholder.records import (
@@ -195,8 +195,8 @@ class EvidenceEngine:
                 status, reason, detail, pictures = "unscored", error.slug, str(error), ()
         renderer = {name: value for result in results for name, value in result.renderer.items()}
         self.renderer |= renderer
-        if renderer.get("sandbox") == "off":
-            warnings.append(Warning_(code="sandbox_off", detail=renderer["sandbox_reason"]))
+        if gaps := fence_gaps(renderer):
+            warnings.append(Warning_(code="sandbox_off", detail=gaps))
         return Evidence(
             status=status,
             route=selection.route,

@@ -8,6 +8,8 @@ from beholder.evidence.kinds import Job
 from beholder.evidence.worker import Call
 from beholder.records import EvidencePolicy, MediaLimits
 
+IMAGE = "beholder.evidence.image"
+
 _PICTURE = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAJklEQVR42mP8//8/AzbAxIADsECok/LycCHzhw/x6SBdgpFkVwEAebAJCzoERz8AAAAASUVORK5CYII="
 )
@@ -33,7 +35,7 @@ def good_call(module: str) -> Call:
         "beholder.evidence.text": ("read_text", ".txt", b"good"),
     }.get(module, ("render_image", ".png", _PICTURE))
     if suffix == ".png":
-        module = "beholder.evidence.image"
+        module = IMAGE
     job = Job(
         name=f"good{suffix}",
         suffix=suffix,

@@ -163,7 +163,7 @@ class Renderers:
             facts={**converted.facts, **shown.facts},
             warnings=(*converted.warnings, *shown.warnings),
         )
-        return Rendered(shown, {"office": dict(self._suite.renderer), "decoders": dict(self._light.fence)})
+        return Rendered(shown, {**self._suite.renderer, "decoders": dict(self._light.fence)})
 
     async def _page(self, job: Job, kind: str, submission: Submission, artifact: Artifact) -> Rendered:
         check, draw = _PAGES[kind]
@@ -260,3 +260,17 @@ class _Beside:
 
 
 _NOTHING_BESIDE = _Beside(None)
+
+
+def fence_gaps(renderer: Mapping[str, Any]) -> str:
+    """What had to do without a fence that belongs around it, in words; empty if nothing had to."""
+    gaps = []
+    if renderer.get("sandbox") == "off":
+        gaps.append(f"pages: {renderer['sandbox_reason']}")
+    office = renderer.get("office_fence", {})
+    if office.get("network") == "on":
+        gaps.append(f"documents: the network is not closed ({office.get('reason', 'unknown why')})")
+    decoders = renderer.get("decoders", {})
+    if decoders.get("network") == "on" and decoders.get("given_up") != "files and tcp":
+        gaps.append("decoders: this system closes neither network nor files to a process")
+    return "; ".join(gaps)
