@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def test_a_failed_repeat_leaves_a_gap_in_its_place(items: dict[str, ItemView]) -
     assert second.state == "unscored"
     assert second.reason is not None
     assert (second.reason.code, second.reason.detail) == ("invalid_json", "no JSON object in the reply")
-    assert item.spread == "rests on 2 of 3 repeats"
+    assert item.rests_on == "rests on 2 of 3 repeats"
 
 
 def test_absent_unscored_and_low_are_three_things(items: dict[str, ItemView]) -> None:
@@ -42,7 +43,7 @@ def test_absent_unscored_and_low_are_three_things(items: dict[str, ItemView]) ->
     absent, unscored, low = (
         items[name] for name in ("world_rivers", "tiles-from-outside", "airports-europe")
     )
-    assert (absent.state, absent.score, absent.score_value, absent.spread) == (
+    assert (absent.state, absent.score, absent.score_value, absent.rests_on) == (
         "absent",
         "–",
         None,
@@ -60,7 +61,7 @@ def test_an_excluded_absent_task_says_so() -> None:
     item = view_of(
         {**outdir.row("t", "x", outcome="absent", reason="missing"), "main_score": None, "pass": None}
     )
-    assert item.spread == "left out of the mean"
+    assert item.rests_on == "left out of the mean"
 
 
 def test_a_protocol_without_a_pass_mark_has_no_pass_or_fail() -> None:
@@ -97,7 +98,7 @@ def test_pages_are_counted() -> None:
 def test_a_missing_picture_has_no_url() -> None:
     """A picture whose file is gone is listed, and is no thumbnail."""
     row = outdir.row("t", "x", images=[outdir.image("t")])
-    item = view_of(row, missing=frozenset([row["evidence"]["images"][0]["path"]]))
+    item = view_of(row, sizes={row["evidence"]["images"][0]["path"]: None})
     assert item.pictures[0].url is None
     assert item.thumbnail is None
 
@@ -112,25 +113,58 @@ def test_what_was_not_shown_is_told_with_the_reason(items: dict[str, ItemView]) 
     assert [file.source for file in item.files] == ["map.html · html · 48.2 kB", "notes/data.csv · 1.2 MB"]
 
 
-def test_the_raw_reply_and_the_exact_prompt_are_there(items: dict[str, ItemView]) -> None:
+def test_the_raw_reply_and_the_exact_prompt_are_there(tmp_path: Path) -> None:
     """Both are verbatim, with a link to their file."""
-    item = items["airports-europe"]
-    assert item.prompt is not None
-    assert "{query}" in item.prompt.text
-    assert item.prompt.url == f"airports-europe/{outdir.JUDGE_FOLDER}/prompt.txt"
-    reply = item.repeats[2].reply
-    assert reply is not None
-    assert "지도의 범례" in reply.text
-    assert len(item.repeats[2].rationale) > 2000
+    items = build_view([load_run(outdir.write_varied(tmp_path / "atlas"))]).items
+    texts = items.verbatim(2)
+    assert texts.prompt is not None
+    assert "{query}" in texts.prompt.text
+    assert texts.prompt.url == f"airports-europe/{outdir.JUDGE_FOLDER}/prompt.txt"
+    assert "지도의 범례" in texts.replies["3"].text
+    assert len(items[2].repeats[2].rationale) > 2000
 
 
 def test_a_huge_reply_is_cut_and_says_how_much() -> None:
     """The page holds the beginning; the rest is counted and linked."""
     row = outdir.row("t", "x", [outdir.repeat(1, (1, 2, 3, 4))])
-    texts = {row["folder"]: TaskTexts(replies={1: "x" * (INLINE_CHARS + 7)})}
-    reply = view_of(row, texts=texts).repeats[0].reply
-    assert reply is not None
-    assert (len(reply.text), reply.cut) == (INLINE_CHARS, 7)
+    texts = {row["folder"]: TaskTexts(replies={1: "x" * (INLINE_CHARS + 7), 2: "of an earlier run"})}
+    run = Run(name="x", rows=[row], summary=outdir.summary("x", [row]), texts=texts)
+    replies = build_view([run]).items.verbatim(0).replies
+    assert list(replies) == ["1"]
+    assert (len(replies["1"].text), replies["1"].cut) == (INLINE_CHARS, 7)
+
+
+def test_frames_sheets_and_videos_are_named() -> None:
+    """A frame has its time, a sheet its name, a video its length; a lost video has no address."""
+    images = [
+        outdir.image("t", sheet="Q3", page=2, pages=4, source="b.xlsx"),
+        outdir.image("t", 2, time_s=12.5),
+    ]
+    folder = f"t/{outdir.JUDGE_FOLDER}"
+    video = {
+        "path": f"{folder}/video-1.mp4", "sha256": "ab", "media_type": "video/mp4", "source": "clip.mp4",
+        "width_px": 640, "height_px": 360, "duration_s": 12.0, "size_bytes": 2_000_000,
+    }  # fmt: skip
+    row = outdir.row("t", "x", images=images, evidence={"videos": [video, {**video, "path": "../x.mp4"}]})
+    item = view_of(row)
+    assert [picture.caption for picture in item.pictures] == [
+        "Image 1 · b.xlsx · page 2 of 4 · sheet “Q3”",
+        "Image 2 · map.html · at 12.50 s",
+    ]
+    assert item.videos[0].caption == "clip.mp4 · 640 × 360 px · 12.0 s · 2.0 MB"
+    assert [one.url for one in item.videos] == [f"{folder}/video-1.mp4", None]
+
+
+def test_the_texts_that_a_judge_was_shown_are_there(tmp_path: Path) -> None:
+    """They come from the stored evidence; another shape of it gives none."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    folder = out / outdir.varied_rows("atlas")[0]["folder"]
+    record = folder / "prepared_output_evidence.json"
+    record.write_text(json.dumps({"texts": [["response.txt", "Here is <b>the</b> map."]]}))
+    shown = build_view([load_run(out)]).items.verbatim(0).shown
+    assert [(text.title, text.text) for text in shown] == [("response.txt", "Here is <b>the</b> map.")]
+    record.write_text(json.dumps({"texts": "none"}))
+    assert build_view([load_run(out)]).items.verbatim(0).shown == ()
 
 
 def test_an_evidence_budget_is_not_a_money_budget() -> None:
@@ -145,4 +179,4 @@ def test_rules_are_listed() -> None:
     """Rules checked without a judge show their arguments, outcome and detail."""
     rule = {"type": "file_exists", "args": {"glob": "*.csv"}, "outcome": "not_supported", "detail": "d"}
     shown = view_of(outdir.row("t", "x") | {"rules": [rule]}).rules[0]
-    assert (shown.name, shown.outcome, shown.detail) == ("file_exists glob = *.csv", "not supported", "d")
+    assert (shown.name, shown.outcome, shown.detail) == ("file_exists glob = *.csv", "not_supported", "d")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from beholder.errors import StoreError
-from beholder.report.load import folder_of, image_paths, load_run, url
+from beholder.report.load import folder_of, load_run, media_paths, url
 from tests.fakes import outdir
 
 
@@ -17,6 +17,7 @@ def test_an_out_dir_is_read_with_its_texts(tmp_path: Path) -> None:
     run = load_run(outdir.write_varied(tmp_path / "atlas"))
     assert run.name == "atlas"
     assert [row["task_id"] for row in run.rows] == [row["task_id"] for row in outdir.varied_rows("atlas")]
+    assert list(run.texts) == [row["folder"] for row in run.rows]
     texts = run.texts[run.rows[1]["folder"]]
     assert "{query}" in (texts.prompt or "")
     assert sorted(texts.replies) == [1, 3]  # the second repeat had no usable reply
@@ -32,21 +33,23 @@ def test_line_ends_of_a_reply_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_picture_that_is_gone_is_noticed(tmp_path: Path) -> None:
-    """Rows may outlive their pictures; the missing paths are listed."""
+    """Rows may outlive their pictures; a missing one has no size."""
     out = outdir.write_varied(tmp_path / "atlas")
     path = outdir.varied_rows("atlas")[0]["evidence"]["images"][0]["path"]
     (out / path).unlink()
-    assert load_run(out).missing == {path}
+    assert [name for name, size in load_run(out).sizes.items() if size is None] == [path]
 
 
-@pytest.mark.parametrize("name", ["judge_results.jsonl", "judge_summary.json"])
-def test_a_folder_without_rows_or_summary_is_no_out_dir(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "slug"), [("judge_results.jsonl", "no_results"), ("judge_summary.json", "not_an_out_dir")]
+)
+def test_a_folder_without_rows_or_summary_is_no_out_dir(tmp_path: Path, name: str, slug: str) -> None:
     """What a report cannot do without is asked for by name."""
     out = outdir.write_varied(tmp_path / "atlas")
     (out / name).unlink()
     with pytest.raises(StoreError, match=name) as caught:
         load_run(out)
-    assert caught.value.slug == "not_an_out_dir"
+    assert caught.value.slug == slug
 
 
 def test_manifest_and_run_record_may_be_missing(tmp_path: Path) -> None:
@@ -61,13 +64,13 @@ def test_manifest_and_run_record_may_be_missing(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ('{"task_id": "a"}\n{"task', ":2: not valid JSON"),
+        ('{"task_id": "a"}\n{"task": \n', ":2: Expecting value"),
         ("[1]\n", "not a JSON object"),
         ('{"a": NaN}\n', "NaN is not JSON"),
     ],
 )
 def test_a_damaged_row_is_named_by_its_line(tmp_path: Path, content: str, said: str) -> None:
-    """Half a row, another shape and NaN are refused."""
+    """A broken row, another shape and NaN are refused."""
     out = outdir.write_varied(tmp_path / "atlas")
     (out / "judge_results.jsonl").write_text(content, encoding="utf-8")
     with pytest.raises(StoreError, match=said) as caught:
@@ -86,7 +89,7 @@ def test_bytes_that_are_no_utf8_are_damage(tmp_path: Path) -> None:
 def test_a_path_out_of_the_out_dir_is_not_followed() -> None:
     """Neither a picture nor a folder of a row may lead outside."""
     images = [{"path": path} for path in ("a/1.png", "../x.png", "/etc/x.png", "a/../../x.png", "")]
-    assert image_paths({"evidence": {"images": images}}) == ["a/1.png"]
+    assert media_paths({"evidence": {"images": images}}) == ["a/1.png"]
     assert folder_of({"folder": "../a"}) == ""
     assert folder_of({"folder": "t/j"}) == "t/j"
     assert folder_of({"evidence": {"images": [{"path": "t/j/1.png"}]}}) == "t/j"

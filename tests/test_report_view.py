@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from beholder.report import Run, build_view, load_run
-from beholder.report.view import bar
+from beholder.report.figures import bar
 from tests.fakes import outdir
 
 
@@ -76,7 +76,7 @@ def test_a_summary_that_says_little_gives_dashes() -> None:
     } == {"–"}
     assert figures.bar.mean is None
     assert view.models[0].cost == "–"
-    assert (view.criteria, view.groups, view.items) == ((), (), ())
+    assert (view.criteria, view.groups, list(view.items)) == ((), (), [])
 
 
 def test_a_cost_is_never_made_up(varied: Run) -> None:
@@ -162,7 +162,6 @@ def test_items_put_models_side_by_side(varied: Run) -> None:
         ((0, 1), "atlas"),
         ((1, 0), "borea"),
     ]
-    assert [item.id for item in items[:2]] == ["item-1", "item-2"]
 
 
 def test_method_facts_that_differ_are_told_per_model(varied: Run) -> None:

@@ -37,8 +37,8 @@ def test_a_joint_report_links_pictures_where_they_lie(tmp_path: Path) -> None:
     )
     page, text = write_joint_reports(tmp_path / "joint", {"a b": inside, "other": beside})
     html = page.read_text(encoding="utf-8")
-    assert 'src="a%20b/London%20boroughs' in html
-    assert 'src="../other/London%20boroughs' in html
+    assert '"thumb":"a%20b/London%20boroughs' in html
+    assert '"thumb":"../other/London%20boroughs' in html
     assert "| other |" in text.read_text(encoding="utf-8")
 
 
@@ -50,7 +50,7 @@ def test_a_joint_report_does_without_a_joint_summary(tmp_path: Path) -> None:
 
 def test_half_a_surrogate_pair_is_written_visibly(tmp_path: Path) -> None:
     """A name that UTF-8 cannot hold does not stop the report."""
-    rows = [outdir.row("t", "x", [outdir.repeat(1, (1, 2, 3, 4), rationale="odd")])]
+    rows = [outdir.row("t", "x", [outdir.repeat(1, (1, 2, 3, 4), rationale="odd")], labels={"a": "odd"})]
     out = outdir.write(tmp_path / "x", "x", rows)
     path = out / "judge_results.jsonl"
     path.write_text(path.read_text(encoding="utf-8").replace('"odd"', '"\\ud800"'), encoding="utf-8")

@@ -1,19 +1,18 @@
 """`ReportView` -> one HTML page that needs no server and no network.
 
-    <head>  content-security policy: nothing but this page's own style and script, and pictures beside it
-    <main>  ranking, criteria, groups, a card per item: plain markup, readable without the script
-    <script type="application/json" id="item-N-data">  an item's whole story, read when it is opened
+    <head>  content-security policy: nothing but this page's own style and script, and media beside it
+    <main>  ranking, warnings, plots, criteria, groups: plain markup, readable without the script
+    <script type="application/json" id="page-data">  what the gallery knows of every item
+    <script type="text/plain" id="story-0">, …, id="text-0", …  packs (pack.py), read when an item is opened
 
-The script writes what it reads there through `textContent` alone. So a page of thousands of items parses
-fast, for the stories stay text until asked for, and nothing in them can become markup.
+The script writes what it reads there through `textContent` alone, so that nothing in it can become markup,
+and keeps some dozens of cards in the document however many items there are.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
@@ -21,36 +20,44 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from beholder.report import words
-from beholder.report.items import ItemView
+from beholder.report.pack import page_data, script_safe, story_packs, text_packs, to_json
+from beholder.report.plots import MARKERS, build_plots
 from beholder.report.view import ReportView
 
 TEMPLATES = Path(__file__).parent / "templates"
-
-_UNSAFE_IN_SCRIPT = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"})
-
-_CARD_ONLY = ("score_value", "position", "repeat_scores", "order")
+STYLES = ("base.css", "results.css", "gallery.css", "item.css", "narrow.css", "print.css")
+SCRIPTS = ("base.js", "data.js", "filters.js", "gallery.js", "evidence.js", "item.js", "zoom.js", "main.js")
+"""Joined in this order."""
 
 
 def render_html(view: ReportView) -> str:
     """The page. Every text of the view is escaped by the template, or is JSON in a data block."""
-    style, script = _source("report.css"), _source("report.js")
+    style = "".join(map(_source, STYLES))
+    script = _joined_script()
+    data = page_data(view)
+    plots = build_plots(view)
     return (
         _environment()
         .get_template("report.html")
         .render(
             view=view,
+            data=data,
+            plots=[(plot, Markup(plot.svg)) for plot in plots],  # noqa: S704 - drawn here, its texts escaped
+            markers=len(MARKERS),
             states=words.STATES,
             words=words,
             policy=content_security_policy(style, script),
             style=Markup(style),  # noqa: S704 - our own file, not data
             script=Markup(script),  # noqa: S704 - our own file, not data
-            item_json=item_json,
+            page_json=Markup(script_safe(to_json(data))),  # noqa: S704 - no <, > or & is left in it
+            story_packs=story_packs(view.items),
+            text_packs=text_packs(view.items),
         )
     )
 
 
 def content_security_policy(style: str, script: str) -> str:
-    """Nothing is allowed but this style and this script, by hash, and pictures from where the page lies.
+    """Nothing is allowed but this style and this script, by hash, and media from where the page lies.
 
     `file:` is what `'self'` means to a browser that opened the page from disk.
     """
@@ -60,17 +67,16 @@ def content_security_policy(style: str, script: str) -> str:
             f"style-src '{_source_hash(style)}'",
             f"script-src '{_source_hash(script)}'",
             "img-src 'self' file:",
+            "media-src 'self' file:",
             "base-uri 'none'",
             "form-action 'none'",
         ]
     )
 
 
-def item_json(item: ItemView) -> Markup:
-    """An item as JSON that cannot end the script element it stands in."""
-    data = {key: value for key, value in asdict(item).items() if key not in _CARD_ONLY}
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Markup(text.translate(_UNSAFE_IN_SCRIPT))  # noqa: S704 - no <, > or & is left in it
+@cache
+def _joined_script() -> str:
+    return '"use strict";\n(() => {\n' + "\n".join(map(_source, SCRIPTS)) + "})();\n"
 
 
 def _source_hash(text: str) -> str:

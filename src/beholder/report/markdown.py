@@ -6,8 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 
 from beholder.report import numbers, words
-from beholder.report.items import ItemView, Note, RepeatView
-from beholder.report.view import Figures, ReportView
+from beholder.report.figures import Figures, Note
+from beholder.report.items import ItemView
+from beholder.report.repeats import RepeatView
+from beholder.report.view import ReportView
 
 RATIONALE_CHARS = 600
 """Longest rationale shown here; `report.html` has every word."""
@@ -60,7 +62,7 @@ def _head(view: ReportView) -> list[str]:
     for warning in view.warnings:
         details = "; ".join(escape(f"{who}: {text}" if who else text) for who, text in warning.details)
         lines += [f"> **{escape(warning.words)}** {details}".rstrip(), ""]
-    scale = f" Scores range over {view.scale}" if view.scale else ""
+    scale = f" Scores range over {view.range}" if view.range else ""
     mark = f"; a task passes at {view.pass_at}." if scale and view.pass_at else "." if scale else ""
     return [*lines, f"{escape(view.lead)}{scale}{mark}", "", "Pictures, replies and prompts: `report.html`."]
 
@@ -159,7 +161,7 @@ def _tasks(view: ReportView) -> list[str]:
 
 
 def _notes(item: ItemView) -> str:
-    parts = [escape(item.spread)] if item.state == "absent" and item.spread else []
+    parts = [escape(item.rests_on)] if item.state == "absent" and item.rests_on else []
     parts += [_reason(item.reason)] if item.reason else []
     parts += [escape(note.words) for note in item.warnings]
     parts += [escape(note.words) for note in item.flags]

@@ -10,9 +10,8 @@ from rich.table import Table
 from rich.text import Text
 
 from beholder.report import numbers, words
-from beholder.report.items import Note, Scale
+from beholder.report.figures import Figures, Note, Scale, figures_of, rank_key
 from beholder.report.load import Json
-from beholder.report.view import Figures, figures_of, rank_key
 
 # A folder's name may hold escape sequences that would drive the reader's terminal.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")

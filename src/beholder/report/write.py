@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from beholder.errors import StoreError
 from beholder.report.html import render_html
-from beholder.report.load import load_run, read_optional
+from beholder.report.load import Run, load_run, read_optional
 from beholder.report.markdown import render_markdown
+from beholder.report.thumbs import make_thumbs
 from beholder.report.view import ReportView, build_view
 from beholder.store import joint_models
 from beholder.store.outdir import write_bytes
@@ -24,7 +26,7 @@ def write_reports(out_dir: Path) -> list[Path]:
     Raises:
         StoreError: The out-dir's rows or summary are missing or damaged.
     """
-    return _write(build_view([load_run(out_dir)]), out_dir)
+    return _write(build_view([_load(out_dir)]), out_dir)
 
 
 def write_joint_reports(out_dir: Path, models: Mapping[str, Path]) -> list[Path]:
@@ -37,7 +39,7 @@ def write_joint_reports(out_dir: Path, models: Mapping[str, Path]) -> list[Path]
     Raises:
         StoreError: An out-dir's rows or summary are missing or damaged.
     """
-    runs = [load_run(path, name=name, report_dir=out_dir) for name, path in models.items()]
+    runs = [_load(path, name=name, report_dir=out_dir) for name, path in models.items()]
     return _write(build_view(runs, joint=read_optional(out_dir / "judge_summary.json")), out_dir)
 
 
@@ -86,6 +88,12 @@ def rebuild_reports(out_dir: Path) -> list[Path]:
         return write_reports(out_dir)
     own = [path for name in models for path in write_reports(out_dir / name)]
     return [*own, *write_joint_reports(out_dir, {name: out_dir / name for name in models})]
+
+
+def _load(out_dir: Path, *, name: str | None = None, report_dir: Path | None = None) -> Run:
+    """An out-dir, with small copies of its large pictures beside them."""
+    run = load_run(out_dir, name=name, report_dir=report_dir)
+    return replace(run, thumbs=make_thumbs(out_dir, run))
 
 
 def _write(view: ReportView, out_dir: Path) -> list[Path]:

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from beholder.errors import StoreError
 from beholder.store.ledger import Ledger, ledger_copy
@@ -64,13 +64,13 @@ class OutDir:
     def write_evidence(
         self, task_id: str, judge_name: str, record: Mapping[str, Any], images: Mapping[str, bytes]
     ) -> None:
-        """Store images, then the record that names them; what an earlier record named is removed.
+        """Store images and videos, then the record that names them; what an earlier one named is removed.
 
         All of it is on the disk before this returns: replies outlive a power cut, so must what they speak of.
         """
         folder = self.folder(task_id, judge_name)
         folder.mkdir(parents=True, exist_ok=True)
-        for old in folder.glob("image-*"):
+        for old in (*folder.glob("image-*"), *folder.glob("video-*")):
             if old.name not in images:
                 old.unlink()
         for name, data in images.items():
@@ -171,21 +171,37 @@ def joint_models(out_dir: Path) -> list[str]:
 
 
 def read_rows(out_dir: Path) -> Iterator[dict[str, Any]]:
-    """Rows of `judge_results.jsonl`; a torn last line counts as absent."""
+    """Rows of `judge_results.jsonl`; a torn last line counts as absent.
+
+    Raises:
+        StoreError: `no_results`: there is no such file; `damaged`: a line is no JSON object, with its number.
+    """
     path = out_dir / "judge_results.jsonl"
     if not path.is_file():
         raise StoreError(
             f"{out_dir}: no judge_results.jsonl; is it an out-dir of judge-run?", slug="no_results"
         )
-    with path.open(encoding="utf-8") as file:
-        for line in file:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
             try:
-                yield json.loads(line)
-            except ValueError:
-                if line.endswith("\n"):
-                    raise StoreError(
-                        f"{path}: a line is no JSON; run judge-run again to rebuild it"
-                    ) from None
+                row = json.loads(line, parse_constant=_no_constant)
+            except ValueError as error:
+                if not line.endswith(b"\n"):
+                    return
+                raise _bad_row(path, number, str(error)) from None
+            if not isinstance(row, dict):
+                raise _bad_row(path, number, "not a JSON object")
+            yield row
+
+
+def _bad_row(path: Path, number: int, cause: str) -> StoreError:
+    return StoreError(
+        f"{path}:{number}: {cause}; run judge-run again to rebuild it", slug="damaged", concerns=str(path)
+    )
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -1,0 +1,71 @@
+"""Small copies of large pictures, so that a gallery of thousands stays light. They can be made again.
+
+A picture that a browser shows at once is its own thumbnail. A larger one gets `thumbs/<digest>.webp` beside
+the rows: cut to the top of a long page, as wide as a card on a fine screen.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from beholder.report.load import Json, Run, is_inside
+
+FOLDER = "thumbs"
+WIDTH_PX, HEIGHT_PX = 560, 350
+LIGHT_BYTES = 400_000
+LIGHT_PIXELS = 3_000_000
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def make_thumbs(out_dir: Path, run: Run) -> dict[str, str]:
+    """Make what is not there yet, for the first picture of each row.
+
+    Returns:
+        Path of the small copy by the picture's path, both below the out-dir; a picture that cannot be
+        decoded, or is light, has none.
+    """
+    wanted = {image["path"]: image["sha256"] for row in run.rows if (image := _heavy(row, run.sizes))}
+    if not wanted:
+        return {}
+    (out_dir / FOLDER).mkdir(exist_ok=True)
+    # Pillow decodes without Python's lock, so two threads are nearly twice as fast; more need more memory.
+    with ThreadPoolExecutor(2) as pool:
+        made = pool.map(lambda pair: _thumb(out_dir, *pair), wanted.items())
+        return {path: thumb for path, thumb in zip(wanted, made, strict=True) if thumb}
+
+
+def _heavy(row: Json, sizes: Mapping[str, int | None]) -> Json | None:
+    """The row's first picture, if it is there, is large, and has the digest that names its copy."""
+    images = (row.get("evidence") or {}).get("images") or []
+    first: Json | None = next((one for one in images if sizes.get(one.get("path") or "") is not None), None)
+    if first is None or not is_inside(first["path"]) or not _DIGEST.fullmatch(first.get("sha256") or ""):
+        return None
+    pixels = (first.get("width_px") or 0) * (first.get("height_px") or 0)
+    return first if (sizes[first["path"]] or 0) > LIGHT_BYTES or pixels > LIGHT_PIXELS else None
+
+
+def _thumb(out_dir: Path, path: str, sha256: str) -> str | None:
+    name = f"{FOLDER}/{sha256[:32]}.webp"
+    target = out_dir / name
+    if target.is_file():
+        return name
+    from PIL import Image
+
+    try:
+        with Image.open(out_dir / path) as image:
+            image.draft("RGB", (WIDTH_PX, HEIGHT_PX))
+            width, height = image.size
+            # A card shows the top of a page in the shape of a screen.
+            top = image.crop((0, 0, width, min(height, max(1, width * HEIGHT_PX // WIDTH_PX))))
+            small = top.convert("RGBA" if "A" in top.getbands() or top.mode == "P" else "RGB")
+            small.thumbnail((WIDTH_PX, HEIGHT_PX))
+            partial = target.with_suffix(".part")
+            small.save(partial, "WEBP", quality=78, method=2)
+        partial.replace(target)
+    except (OSError, ValueError, Image.DecompressionBombError):
+        return None  # the picture itself is shown, or said to be broken, by the browser
+    return name
