@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 import beholder
-from beholder.cli import doctor, evidence, export, protocols, replies, rescore, runs, validate
+from beholder.cli import compare, doctor, evidence, export, protocols, replies, rescore, runs, validate
 from beholder.cli.common import Commands
 from beholder.detection.commands import detect
 
@@ -26,6 +26,7 @@ for command in (
     runs.judge_run_command,
     runs.demo,
     runs.report_command,
+    compare.compare_command,
     protocols.protocols,
     replies.parse_reply_command,
     replies.score_replies_command,

@@ -86,8 +86,12 @@ def load_tasks(
     placeholders: Sequence[str] = (),
     group_by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    optional: Sequence[str] = (),
 ) -> list[Task]:
     """The tasks of a file, in its order.
+
+    A name with dots leads into a column that holds a table, unless a column has the whole name:
+    `evaluation.rule_based` is that member of `evaluation`, or the column of a spreadsheet that is named so.
 
     Args:
         path: The file; its suffix tells the format.
@@ -96,11 +100,12 @@ def load_tasks(
         group_by: Columns that are labels although the prompt uses them.
         columns: Our name -> the file's name, where they differ (`{"task_id": "No."}`). A column of the
             file that has our name already is then left out.
+        optional: Columns that a row may have, and that are fields then, no labels.
 
     Raises:
         TaskError: Everything that is wrong with the file, by row and column, with what to do.
     """
-    found = read_tasks(path, placeholders=placeholders, group_by=group_by, columns=columns)
+    found = read_tasks(path, placeholders=placeholders, group_by=group_by, columns=columns, optional=optional)
     if not found.problems:
         return list(found.tasks)
     slugs = {problem.slug for problem in found.problems}
@@ -119,31 +124,72 @@ def read_tasks(
     placeholders: Sequence[str] = (),
     group_by: Sequence[str] = (),
     columns: Mapping[str, str] | None = None,
+    optional: Sequence[str] = (),
 ) -> TaskFile:
     """Tasks and problems of a file; see `load_tasks`. Nothing about the file's content raises."""
-    file = Path(path)
-    readers = {".jsonl": _jsonl_rows, ".json": _json_rows, ".csv": _csv_rows, ".xlsx": _xlsx_rows}
-    reader = readers.get(file.suffix.lower())
-    if reader is None:
-        return _unreadable("tasks are read from .jsonl, .json, .csv and .xlsx files")
-    try:
-        found = list(reader(file))
-    except OSError as error:
-        return _unreadable(error.strerror or "cannot be read")
+    found = _read_rows(Path(path))
+    if isinstance(found, FileProblem):
+        return TaskFile(tasks=(), problems=(found,))
     rows = [item for item in found if isinstance(item, _Row)]
     problems = [item for item in found if isinstance(item, FileProblem)]
     if not rows:
         return (
-            _unreadable("no tasks in it", "no_tasks")
+            TaskFile(tasks=(), problems=(FileProblem(message="no tasks in it", slug="no_tasks"),))
             if not problems
             else TaskFile(tasks=(), problems=tuple(problems))
         )
     mapping = {ours: unicodedata.normalize("NFC", theirs) for ours, theirs in (columns or {}).items()}
-    return _tasks(rows, problems, placeholders, group_by, mapping)
+    return _tasks(rows, problems, placeholders, group_by, mapping, optional)
 
 
-def _unreadable(message: str, slug: str = "tasks") -> TaskFile:
-    return TaskFile(tasks=(), problems=(FileProblem(message=message, slug=slug),))
+def has_column(path: str | Path, name: str, columns: Mapping[str, str] | None = None) -> bool:
+    """Whether a task file has a column, be it under another name; no where it cannot be read at all."""
+    found = _read_rows(Path(path))
+    wanted = unicodedata.normalize("NFC", (columns or {}).get(name, name))
+    rows = [] if isinstance(found, FileProblem) else [row for row in found if isinstance(row, _Row)]
+    return any(cell_at(row.cells, wanted) is not None for row in rows)
+
+
+def _read_rows(file: Path) -> list[_Found] | FileProblem:
+    """Everything in the file, by row; or why it cannot be read."""
+    readers = {".jsonl": _jsonl_rows, ".json": _json_rows, ".csv": _csv_rows, ".xlsx": _xlsx_rows}
+    reader = readers.get(file.suffix.lower())
+    if reader is None:
+        return FileProblem(message="tasks are read from .jsonl, .json, .csv and .xlsx files")
+    try:
+        return list(reader(file))
+    except OSError as error:
+        return FileProblem(message=error.strerror or "cannot be read")
+
+
+def read_cells(file: Path) -> tuple[list[tuple[int, Mapping[str, Any]]], list[FileProblem]]:
+    """Rows of a table of any kind as (number, cells by column), and what cannot be read of it."""
+    found = _read_rows(file)
+    if isinstance(found, FileProblem):
+        return [], [found]
+    rows = [(item.number, item.cells) for item in found if isinstance(item, _Row)]
+    return rows, [item for item in found if isinstance(item, FileProblem)]
+
+
+def cell_at(cells: Mapping[str, Any], name: str) -> Any:
+    """A row's value under a name, or under the dotted path that a name may be; None if there is none."""
+    if name in cells:
+        return cells[name]
+    head, _, rest = name.partition(".")
+    if not rest or head not in cells:
+        return None
+    value: Any = cells[head]
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)  # a spreadsheet's cell may hold the table as text
+        except (ValueError, RecursionError):
+            return None
+    return cell_at(value, rest) if isinstance(value, Mapping) else None
+
+
+def _is_present(name: str, rows: Sequence[_Row]) -> bool:
+    """Whether the file has a column of that name, or one that a dotted name leads into."""
+    return any(name in row.cells for row in rows) or any(cell_at(row.cells, name) is not None for row in rows)
 
 
 def _tasks(
@@ -152,18 +198,23 @@ def _tasks(
     placeholders: Sequence[str],
     group_by: Sequence[str],
     columns: Mapping[str, str],
+    optional: Sequence[str],
 ) -> TaskFile:
     needed = [ID_COLUMN, *(name for name in placeholders if name != ID_COLUMN)]
-    present = {name for row in rows for name in row.cells}
-    absent = _missing_columns(needed, present, columns)
+    absent = _missing_columns(needed, rows, columns)
     if absent:
         return TaskFile(tasks=(), problems=(*problems, *absent))
-    hidden = {*columns, *columns.values()}
+    further = [name for name in optional if name not in needed]
+    asked = dict.fromkeys((*columns, *needed, *further))
+    # A table that a dotted name leads into is no label as a whole.
+    there = {name for row in rows for name in row.cells}
+    dotted = {columns.get(name, name) for name in asked} - there
+    hidden = {*columns, *columns.values(), *(name.partition(".")[0] for name in dotted if "." in name)}
     first_row: dict[str, int] = {}
     tasks = []
     for row in rows:
-        cells = {ours: row.cells.get(theirs) for ours, theirs in columns.items()}
-        cells |= {name: value for name, value in row.cells.items() if name not in hidden}
+        cells = {name: value for name, value in row.cells.items() if name not in hidden}
+        cells |= {name: cell_at(row.cells, columns.get(name, name)) for name in asked}
         try:
             task_id = identity(cells.get(ID_COLUMN))
         except ValueError as error:
@@ -189,9 +240,10 @@ def _tasks(
             for name, value in cells.items()
             if not (value is None or isinstance(value, NoValue))
             and name != ID_COLUMN
-            and (name not in needed or name in group_by)
+            and (name not in {*needed, *further} or name in group_by)
         }
         fields = {name: text(cells.get(name)) for name in needed[1:]}
+        fields |= {name: text(cells[name]) for name in further if cells.get(name) is not None}
         broken = [
             name for name, value in {ID_COLUMN: task_id, **fields, **labels}.items() if _is_broken(value)
         ]
@@ -217,17 +269,17 @@ def _problem(row: _Row, message: str, column: str | None = None) -> FileProblem:
 
 
 def _missing_columns(
-    needed: Sequence[str], present: Iterable[str], columns: Mapping[str, str]
+    needed: Sequence[str], rows: Sequence[_Row], columns: Mapping[str, str]
 ) -> list[FileProblem]:
-    has = ", ".join(repr(name) for name in sorted(present))
+    has = ", ".join(repr(name) for name in sorted({name for row in rows for name in row.cells}))
     found = []
-    absent = [name for name in needed if columns.get(name, name) not in present]
+    absent = [name for name in needed if not _is_present(columns.get(name, name), rows)]
     if absent:
         asked = ", ".join(repr(columns.get(name, name)) for name in absent)
         example = ",".join(f"{name}=THEIR_NAME" for name in absent)
         message = f"no column {asked}; it has {has}. If they are named otherwise, say --columns {example}"
         found.append(FileProblem(message=message, slug="missing_column"))
-    wrong = [f"{o}={t}" for o, t in columns.items() if t not in present and o not in absent]
+    wrong = [f"{o}={t}" for o, t in columns.items() if o not in absent and not _is_present(t, rows)]
     if wrong:
         message = f"--columns {','.join(wrong)}: no such column; it has {has}"
         found.append(FileProblem(message=message, slug="missing_column"))

@@ -1,0 +1,203 @@
+"""A comparison as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich import box
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from beholder.report import numbers
+from beholder.report.terminal import visible
+
+Json = Mapping[str, Any]
+SHOWN_ITEMS = 20
+
+
+def comparison_tables(document: Json, *, plain: bool = False) -> Iterator[RenderableType]:
+    """What differs and warns, one table of pairs, and per pair its groups and items, differences first.
+
+    Args:
+        document: Of a `Comparison`.
+        plain: For a pipe or a log: no colour, no lines.
+    """
+    for one in document["differs"]:
+        yield Text(f"Compared although it is {visible(one['detail'])}", style="" if plain else "bold yellow")
+    for one in document["warnings"]:
+        yield Text(f"Note: {visible(one['detail'])}", style="" if plain else "yellow")
+    yield _pairs(document, plain=plain)
+    yield Text("Differences are second less first. " + document["test_method"], style="" if plain else "dim")
+    for pair in document["pairs"]:
+        for label, values in pair["groups"].items():
+            yield _group(pair, label, values, document, plain=plain)
+        yield _items(pair, document, plain=plain)
+
+
+def human_table(agreements: Mapping[str, Json], *, plain: bool = False) -> Table:
+    """One line per run and rated column: the judge against people.
+
+    Args:
+        agreements: Documents of `human_agreement`, by run.
+    """
+    table = _table("The judge against people", plain=plain)
+    for name in ("Run", "Column"):
+        table.add_column(name, overflow="fold")
+    for name in ("Tasks", "Blank", "Agreement", "Kappa", "Pearson", "Bias", "People agree"):
+        table.add_column(name, justify="right", no_wrap=name in {"Tasks", "Blank"})
+    for run, agreement in agreements.items():
+        for column, one in agreement["columns"].items():
+            people = one["human_human"]
+            ceiling = people["ceiling"]["agreement"] if people else None
+            cells = (
+                visible(run),
+                visible(column),
+                numbers.count(one["n"]),
+                numbers.count(one["blanks"]),
+                _share(one["agreement"]),
+                _figure(one["kappa"]),
+                _figure(one["pearson"]),
+                _figure(one["bias"]),
+                numbers.percent(ceiling),
+            )
+            table.add_row(*map(Text, cells))
+    return table
+
+
+def _pairs(document: Json, *, plain: bool) -> Table:
+    table = _table("", plain=plain)
+    table.add_column("First / second", overflow="fold", min_width=12)
+    for name in ("Common", "Means", "Difference [95%]", "p", "p Holm", "Detectable", "Passes", "p McNemar"):
+        table.add_column(name, justify="right", no_wrap=True)
+    digits = numbers.digits_for(document["score_range"])
+    for pair in document["pairs"]:
+        difference, passes = pair["difference"], pair["passes"]
+        common = pair["means"]["common"]
+        cells = (
+            f"{visible(pair['a'])} / {visible(pair['b'])}",
+            f"{difference['tasks']}",
+            f"{numbers.fixed(common['a'], digits)} / {numbers.fixed(common['b'], digits)}",
+            _difference(difference, digits),
+            _p(difference["p_value"]),
+            _p(difference["p_holm"]),
+            numbers.fixed(difference["smallest_detectable"]["difference"], digits),
+            _passes(passes),
+            _p(passes["p_value"]) if passes else numbers.DASH,
+        )
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _group(pair: Json, label: str, values: Json, document: Json, *, plain: bool) -> Table:
+    table = _table(f"{visible(pair['a'])} / {visible(pair['b'])}, by {visible(label)}", plain=plain)
+    table.add_column(visible(label), overflow="fold")
+    for name in ("Common", "Difference [95%]", "p", "p Holm", "Passes"):
+        table.add_column(name, justify="right", no_wrap=True)
+    digits = numbers.digits_for(document["score_range"])
+    for value, one in values.items():
+        difference = one["difference"]
+        cells = (
+            visible(value) or numbers.DASH,
+            str(difference["tasks"]),
+            _difference(difference, digits),
+            _p(difference["p_value"]),
+            _p(difference["p_holm"]),
+            _passes(one["passes"]),
+        )
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _items(pair: Json, document: Json, *, plain: bool) -> Table:
+    told = [item for item in pair["items"] if item["kind"] != "equal"]
+    more = len(told) - SHOWN_ITEMS
+    rest = f"; {more} more with --json" if more > 0 else ""
+    equal = len(pair["items"]) - len(told)
+    title = f"{visible(pair['a'])} / {visible(pair['b'])}: tasks that differ ({equal} equal{rest})"
+    table = _table(title, plain=plain)
+    table.add_column("Task", overflow="fold", min_width=8)
+    table.add_column("", no_wrap=True)
+    for name in (pair["a"], pair["b"]):
+        table.add_column(visible(name), justify="right", overflow="fold")
+    table.add_column("Difference", justify="right", no_wrap=True)
+    digits = numbers.digits_for(document["score_range"])
+    for item in told[:SHOWN_ITEMS]:
+        cells = (
+            visible(item["task_id"]),
+            item["kind"],
+            _side(item["a"], document, digits),
+            _side(item["b"], document, digits),
+            _signed(item["difference"], digits),
+        )
+        # What is missing is greyed, and says why.
+        table.add_row(*map(Text, cells), style="dim" if item["kind"] == "missing" and not plain else None)
+    return table
+
+
+def _side(side: Json, document: Json, digits: int) -> str:
+    if side["main_score"] is None:
+        return f"{numbers.DASH} {side['reason'] or side['outcome']}"
+    score = numbers.score(
+        side["main_score"],
+        digits,
+        ends=document["score_range"] or (),
+        pass_at=document["pass_at"],
+        passed=side["pass"],
+    )
+    verdict = "" if side["pass"] is None else " pass" if side["pass"] else " fail"
+    absent = f" ({side['reason']})" if side["outcome"] == "absent" else ""
+    return f"{score}{verdict}{absent}"
+
+
+def _difference(figures: Json, digits: int) -> str:
+    if figures["ci95"] is None:
+        return _signed(figures["mean"], digits)
+    return f"{_signed(figures['mean'], digits)} {numbers.interval(figures['ci95'], digits)}"
+
+
+def _signed(value: float | None, digits: int) -> str:
+    text = numbers.fixed(value, digits, marks=(0,))
+    return f"+{text}" if value is not None and value > 0 else text
+
+
+def _passes(passes: Json | None) -> str:
+    """How many pass in the first and in the second, and what flipped each way."""
+    if passes is None:
+        return numbers.DASH
+    first, second = passes["both"] + passes["only_a"], passes["both"] + passes["only_b"]
+    return f"{first} / {second} (-{passes['only_a']} +{passes['only_b']})"
+
+
+def _p(value: float | None) -> str:
+    """A p-value to three decimals; a smaller one is said to be below, and none is 0."""
+    if value is None:
+        return numbers.DASH
+    return "<0.001" if value < 0.001 else numbers.fixed(value, 3, marks=(0.05, 1))
+
+
+def _share(figure: Json) -> str:
+    if figure["value"] is None:
+        return numbers.DASH
+    return f"{numbers.percent(figure['value'])} {numbers.percent_interval(figure['ci95'])}"
+
+
+def _figure(figure: Json) -> str:
+    if figure["value"] is None:
+        return "undefined"
+    interval = "" if figure["ci95"] is None else f" {numbers.interval(figure['ci95'], 2)}"
+    return f"{numbers.fixed(figure['value'], 2)}{interval}"
+
+
+def _table(title: str, *, plain: bool, columns: Sequence[str] = ()) -> Table:
+    return Table(
+        *columns,
+        box=None if plain else box.SIMPLE_HEAD,
+        header_style="" if plain else "bold",
+        pad_edge=False,
+        collapse_padding=True,
+        title=Text(title) if title else None,
+        title_style="" if plain else "bold",
+        title_justify="left",
+    )

@@ -1,0 +1,12 @@
+"""People's ratings of the same tasks against the judge's.
+
+read.py    a CSV or XLSX file -> ratings by task and rater
+agree.py   ratings and rows -> agreement, kappa, correlation, bias, disagreements
+"""
+
+from __future__ import annotations
+
+from beholder.human.agree import human_agreement, scales_of
+from beholder.human.read import HumanRatings, read_ratings
+
+__all__ = ["HumanRatings", "human_agreement", "read_ratings", "scales_of"]
