@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from beholder.records import Artifact, Rule, RuleResult, Submission
-from beholder.rules.files import FileFailed, NotChecked, is_there, listed, matching, read_file
+from beholder.rules.fence import check_fenced
+from beholder.rules.files import FileFailed, NotChecked, counted, is_there, listed, matching, read_file
 from beholder.rules.parse import RESPONSE
 from beholder.rules.readers import NoReader, check_format, count_pages, text_of
 from beholder.rules.search import Wanted
@@ -31,11 +32,23 @@ def check_rules(rules: Sequence[Rule], submission: Submission) -> tuple[RuleResu
     that name: `failed`. No reader for the files: `not_supported`. A wrong rule, and what could not be checked
     (too large, too slow, unreadable for us): `error`.
 
+    Files are read in a process of their own, with a deadline for each rule. Blocks meanwhile: call it in a
+    thread from async code.
+
     Args:
         rules: As `parse_rules` gave them.
         submission: As `RunDirectory.open` gave it; without artifacts where there is none.
     """
-    return tuple(check_rule(rule, submission) for rule in rules)
+    reading = [rule for rule in rules if _reads_files(rule)]
+    fenced = check_fenced(reading, submission)
+    return tuple(next(fenced) if _reads_files(rule) else check_rule(rule, submission) for rule in rules)
+
+
+def _reads_files(rule: Rule) -> bool:
+    """Whether a rule opens files, or runs a pattern that may not end."""
+    if rule.problem is not None or rule.type == "file_exists":
+        return False
+    return rule.type != "text_contains" or rule.args["in"] != RESPONSE or "regex" in rule.args
 
 
 def check_rule(rule: Rule, submission: Submission) -> RuleResult:
@@ -51,7 +64,7 @@ def _file_exists(args: Mapping[str, Any], submission: Submission) -> Found:
     least, most = args.get("min_count", 1), args.get("max_count")
     named = matching(submission, args["glob"])
     names = [artifact.name for artifact in named if is_there(artifact)]
-    count = f"{len(names)} file{'' if len(names) == 1 else 's'}"
+    count = counted(len(names), "file")
     seen = f"{count}: {listed(names)}" if names else count
     broken = [artifact.name for artifact in named if not is_there(artifact)]
     if broken:
@@ -90,7 +103,7 @@ def _pages(args: Mapping[str, Any], submission: Submission) -> Found:
     def check(_artifact: Artifact, data: bytes) -> Found:
         pages = count_pages(data)
         good = pages >= least and (most is None or pages <= most)
-        return ("passed" if good else "failed"), f"{pages} page{'' if pages == 1 else 's'}"
+        return ("passed" if good else "failed"), counted(pages, "page")
 
     return _every_file(args["glob"], submission, check)
 
@@ -137,3 +150,7 @@ def _look_at(artifact: Artifact, check: PerFile) -> Found:
         return "error", str(error)
     except NoReader as error:
         return "not_supported", str(error)
+    except MemoryError:
+        return "error", "there is not enough memory to check it"
+    except RecursionError:
+        return "error", "nested deeper than can be read"

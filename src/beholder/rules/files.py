@@ -94,3 +94,8 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """Names for a person, the first few of them."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def counted(number: int, what: str) -> str:
+    """`1 page`, `2 pages`."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 from beholder.rules.archives import OLE, ZIP, office_kind
-from beholder.rules.files import FileFailed, NotChecked
+from beholder.rules.files import FileFailed, NotChecked, counted
 
 CSV_DELIMITERS = (",", ";", "\t", "|")
 MAX_FIELD_CHARS = 2**24
@@ -34,7 +34,7 @@ def kind_of(data: bytes) -> str:
     Raises:
         FileFailed: It begins like an archive and is none, or is a bomb.
     """
-    if data[:1024].lstrip(b"\0\t\n\f\r ").startswith(b"%PDF-") or b"%PDF-" in data[:1024]:
+    if b"%PDF-" in data[:1024]:  # where readers look for it
         return "pdf"
     if data.startswith(ZIP):
         return office_kind(data) or "archive"
@@ -140,7 +140,7 @@ _JSON_KINDS: Mapping[type, str] = {dict: "object", list: "array"}
 
 def _check_csv(data: bytes) -> str:
     rows = csv_rows(decode(data))
-    return f"{len(rows)} rows of {len(rows[0])}"
+    return f"{counted(len(rows), 'row')} of {counted(len(rows[0]), 'field')}"
 
 
 def _check_html(data: bytes) -> str:
@@ -177,7 +177,7 @@ def _check_pdf(data: bytes) -> str:
                 raise FileFailed(f"page {number + 1} of {pages} is broken: {error}") from None
         if not pages:
             raise FileFailed("has no page")
-    return f"{pages} pages"
+    return counted(pages, "page")
 
 
 def _open_pdf(data: bytes) -> Any:
@@ -190,7 +190,7 @@ def _open_pdf(data: bytes) -> Any:
 
 
 def _check_docx(data: bytes) -> str:
-    return f"{len(open_docx(data).paragraphs)} paragraphs"
+    return counted(len(open_docx(data).paragraphs), "paragraph")
 
 
 def open_docx(data: bytes) -> Any:
@@ -206,7 +206,7 @@ def open_docx(data: bytes) -> Any:
 
 
 def _check_pptx(data: bytes) -> str:
-    return f"{len(slides_of(data))} slides"
+    return counted(len(slides_of(data)), "slide")
 
 
 def slides_of(data: bytes) -> list[Any]:
@@ -223,7 +223,7 @@ def slides_of(data: bytes) -> list[Any]:
 
 def _check_xlsx(data: bytes) -> str:
     _expect("xlsx", data)
-    return f"{len(sheets_of(data))} sheets"
+    return counted(len(sheets_of(data)), "sheet")
 
 
 def sheets_of(data: bytes) -> dict[str, list[list[Any]]]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from beholder.rules.files import NotChecked
 
-REGEX_S = 5.0
+REGEX_S = 2.0
 """Seconds for one pattern over one text."""
 
 MAX_TEXT_CHARS = 16_000_000

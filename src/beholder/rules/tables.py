@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from beholder.rules.files import FileFailed, listed
+from beholder.rules.files import FileFailed, counted, listed
 from beholder.rules.readers import NoReader, cell_text, csv_rows, decode, kind_of, sheets_of
 
 TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -57,7 +57,7 @@ def _lacks(rows: Sequence[Sequence[Any]], args: Mapping[str, Any]) -> str:
         lacks.append(f"no column {listed(missing)}")
     least = args.get("min_rows", 0)
     if max(0, len(filled) - 1) < least:
-        lacks.append(f"{max(0, len(filled) - 1)} rows, fewer than {least}")
+        lacks.append(f"{counted(max(0, len(filled) - 1), 'row')}, fewer than {least}")
     return "; ".join(lacks)
 
 
