@@ -85,7 +85,7 @@ def test_a_compressed_bomb(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_browser")
 def test_sizes() -> None:
-    """The picture is as large as the drawing says, its view box or what is drawn: not clipped, not boundless."""
+    """The picture is as large as the drawing says, its view box or what is drawn, and bounded."""
     found = drawn(
         said=f"{SVG} width='400' height='200'>{RECT}",
         inches=f"{SVG} width='2in' height='3in'>{RECT}",
@@ -190,7 +190,7 @@ def test_broken_drawings() -> None:
 
 @pytest.mark.usefixtures("_browser")
 def test_the_other_format_of_the_kind() -> None:
-    """A page named `.svg`, a drawing named `.html` and a packed one are shown as what they are, with a note."""
+    """A page named `.svg`, a drawing named `.html` and a packed one are shown as such, with a note."""
     drawing = f"{SVG} width='300' height='200'>{RECT}"
     found = asyncio.run(
         show_all(

@@ -94,8 +94,10 @@ def join_slices(slices: list[bytes]) -> Image.Image:
     """One RGB image of slices of equal width, top to bottom."""
     from PIL import Image as Images
 
-    images = [Images.open(io.BytesIO(data), formats=["PNG"]).convert("RGB") for data in slices]
+    opened = [Images.open(io.BytesIO(data), formats=["PNG"]) for data in slices]
+    images: list[Image.Image] = [one if one.mode == "RGB" else one.convert("RGB") for one in opened]
     if len(images) == 1:
+        images[0].load()
         return images[0]
     joined = Images.new("RGB", (images[0].width, sum(image.height for image in images)))
     top = 0
