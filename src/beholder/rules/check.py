@@ -55,7 +55,7 @@ def check_rule(rule: Rule, submission: Submission) -> RuleResult:
     """One rule's result."""
     if rule.problem is not None:
         return RuleResult(type=rule.type, args=rule.args, outcome=rule.problem, detail=rule.detail)
-    outcome, detail = _CHECKS[rule.type](rule.args, submission)
+    outcome, detail = _decided(lambda: _CHECKS[rule.type](rule.args, submission))
     plain = detail.encode("utf-8", "replace").decode("utf-8")  # names on disk need not be Unicode
     return RuleResult(type=rule.type, args=rule.args, outcome=outcome, detail=plain)
 
@@ -142,8 +142,13 @@ def _over_files(pattern: str, submission: Submission, check: PerFile, order: Seq
 
 
 def _look_at(artifact: Artifact, check: PerFile) -> Found:
+    return _decided(lambda: check(artifact, read_file(artifact)))
+
+
+def _decided(check: Callable[[], Found]) -> Found:
+    """What a check finds, or what kept it from finding anything."""
     try:
-        return check(artifact, read_file(artifact))
+        return check()
     except FileFailed as error:
         return "failed", str(error)
     except NotChecked as error:

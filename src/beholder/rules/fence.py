@@ -129,8 +129,8 @@ def _end_of(child: subprocess.Popen[bytes], *, timed_out: bool) -> str:
         return f"could not be checked within {RULE_S:g} s"
     _kill(child)
     code = child.returncode
-    how = signal.Signals(-code).name if code < 0 and code != -signal.SIGKILL else "out of memory, perhaps"
-    return f"could not be checked: the reader broke down on it ({how})"
+    how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+    return f"could not be checked: the reader broke down on it ({how}; out of memory, perhaps)"
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
