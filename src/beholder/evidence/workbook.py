@@ -5,8 +5,8 @@ merged cells and colours. Before that a workbook is made ready, for four things 
 
 - A page may have 200 inches; a larger sheet is shrunk to that, beyond reading, and a cell in the far corner
   takes longer than anybody waits. Such a sheet is cut, and it is said where.
-- Text that flows over the cells to its right is cut at the last used column. A white cell further right
-  makes the page wide enough.
+- Text that flows over the cells to its right is cut at the last used column. A blank further right makes
+  the page wide enough.
 - A formula that was saved with a placeholder instead of its value would show the placeholder.
 - Hidden sheets are drawn like others by some versions. Their pages are taken out again.
 """
@@ -113,24 +113,38 @@ class Lengths:
     def __init__(self, default: float) -> None:
         self.default = default
         self._firsts: list[int] = []
-        self._runs: list[tuple[int, int, float]] = []
+        self._runs: list[tuple[int, float]] = []
+        """(last index, length) of each run that was set."""
+        self._counts: list[int] = []
+        self._sums: list[float] = []
+        """How many were set before each run, and how long those are together."""
+        self._count = 0
+        self._sum = 0.0
 
     def set(self, first: int, last: int, length: float) -> None:
         """Set those from `first` to `last`, both included; they come in rising order, others are left out."""
-        if last < first or (self._runs and first <= self._runs[-1][1]):
+        if last < first or (self._runs and first <= self._runs[-1][0]):
             return
         self._firsts.append(first)
-        self._runs.append((first, last, max(0.0, length)))
+        self._runs.append((last, max(0.0, length)))
+        self._counts.append(self._count)
+        self._sums.append(self._sum)
+        self._count += last - first + 1
+        self._sum += (last - first + 1) * max(0.0, length)
 
     def edge(self, count: int) -> float:
         """Where the first `count` of them end."""
-        total, at = 0.0, 0
-        for first, last, length in self._runs:
-            if first >= count:
-                break
-            total += (first - at) * self.default + (min(last + 1, count) - first) * length
-            at = min(last + 1, count)
-        return total + max(0, count - at) * self.default
+        at = bisect.bisect_left(self._firsts, count) - 1
+        if at < 0:
+            return max(0, count) * self.default
+        last, length = self._runs[at]
+        inside = min(last + 1, count) - self._firsts[at]
+        unset = count - self._counts[at] - inside
+        return self._sums[at] + inside * length + unset * self.default
+
+    def length(self, index: int) -> float:
+        """The length of one."""
+        return self.edge(index + 1) - self.edge(index)
 
     def fitting(self, limit: float, most: int) -> int:
         """How many of the first `most` end at or before `limit`; at least 1."""
@@ -145,11 +159,6 @@ class Lengths:
     def index_at(self, position: float, most: int) -> int:
         """The 0-based one that `position` lies in, at most `most`."""
         return self.fitting(position, most) if position > self.edge(1) else 0
-
-    def known(self, index: int) -> bool:
-        """Whether its length was set."""
-        at = bisect.bisect_right(self._firsts, index) - 1
-        return at >= 0 and self._runs[at][1] >= index
 
 
 def region(columns: Lengths, rows: Lengths, ends: Sequence[tuple[int, int]]) -> tuple[int, int]:

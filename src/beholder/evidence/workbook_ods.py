@@ -2,7 +2,7 @@
 
     <table:table-column table:visibility="collapse" …/>   columns that are cut off; a repeated one is split
     <table:table-row table:visibility="collapse" …>       rows that are cut off, likewise
-    <table:table-cell table:style-name="beholder-edge"/>  a white cell at which the page ends
+    <table:table-cell office:value-type="string">         a blank at which the page ends
 
 Whatever has no XML of its own to edit (XLS, XLSB and older formats) becomes an ODS first: LibreOffice's own
 format, so that nothing is lost on the way.
@@ -24,10 +24,10 @@ from beholder.evidence.xmlscan import Scanner, attribute, local
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 _PART = "content.xml"
-_EDGE = "beholder-edge"
+_BLANK = b'<table:table-cell office:value-type="string"><text:p><text:s/></text:p></table:table-cell>'
 _POINTS = {"in": 72.0, "cm": 72 / 2.54, "mm": 72 / 25.4, "pt": 1.0, "pc": 12.0, "px": 0.75}
 _LENGTH = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(in|cm|mm|pt|pc|px)$")
-_PREFIXES = (b"xmlns:table=", b"xmlns:style=", b"xmlns:fo=", b"xmlns:office=")
+_PREFIXES = (b"xmlns:table=", b"xmlns:text=", b"xmlns:office=")
 """The names that edits are written with; every program that writes ODS declares them so."""
 
 _CELLS = ("table-cell", "covered-table-cell")
@@ -99,14 +99,6 @@ def ready_ods(job: Job) -> Workbook:
             raise BrokenArtifact("it has no sheets", slug="corrupt", concerns=job.name)
         splices, edits = Splices(), set[str]()
         sheets = tuple(_sheet(table, data, splices, edits) for table in reader.tables)
-        if "room for text that flows" in edits:
-            if reader.styles_end <= 0:
-                return Workbook(data=job.data, suffix=job.suffix, sheets=sheets)
-            splices.insert(
-                reader.styles_end,
-                f'<style:style style:name="{_EDGE}" style:family="table-cell"><style:table-cell-properties '
-                'fo:background-color="#ffffff"/></style:style>'.encode(),
-            )
         made = _written(package, splices.apply(data), job.name) if splices else job.data
     return Workbook(data=made, suffix=".ods", sheets=sheets, edits=tuple(sorted(edits)))
 
@@ -135,7 +127,6 @@ class _Reader:
         self.scanner = Scanner(self.start, self.end, self.text)
         self.styles: dict[tuple[str, str], _Style] = {}
         self.style: _Style | None = None
-        self.styles_end = 0
         self.path: list[str] = []
         self.table: _Table | None = None
         self.depth = 0
@@ -282,8 +273,6 @@ class _Reader:
         name = local(tag)
         if self.table is None:
             self.end_style(tag)
-            if tag == "office:automatic-styles":
-                self.styles_end = self.scanner.at
             return
         if self.depth:
             if tag == "table:table" or name == "annotation":
@@ -328,7 +317,7 @@ class _Reader:
         self.row = run.first + run.count
         if self.used:
             table.ends += ((run.first, self.used), (self.row - 1, self.used))
-        if tail is None or not tail.flows or table.rows.edge(run.first + 1) <= table.rows.edge(run.first):
+        if tail is None or not tail.flows or table.rows.length(run.first) <= 0:
             return
         column = tail.column + tail.repeat - 1
         width = text_width_pt("".join(tail.text).strip("\n"), tail.style.size_pt)
@@ -417,7 +406,7 @@ _REPEATED = re.compile(rb'\btable:number-columns-repeated="(\d{1,6})"')
 
 
 def _mark(splices: Splices, data: bytes, run: _Run, column: int) -> bool:
-    """Note a white cell at `column` of a row, whose last tag stands for the empty cells up to the end."""
+    """Note a blank at `column` of a row, whose last tag stands for the empty cells up to the end."""
     row = data[run.start : run.end]
     last = _EMPTY_CELL.search(row)
     if last is None:
@@ -429,7 +418,7 @@ def _mark(splices: Splices, data: bytes, run: _Run, column: int) -> bool:
     before, after = column - first, count - (column - first) - 1
     if before < 0 or after < 0:
         return False
-    parts = [b'<table:table-cell table:style-name="%s"/>' % _EDGE.encode()]
+    parts = [_BLANK]
     name = b"table:number-columns-repeated"
     if before:
         parts.insert(0, with_attribute(tag, name, b"%d" % before))

@@ -4,7 +4,7 @@
     <cols> … <col hidden="1"/></cols>   columns that are cut off
     <row hidden="1">                    rows that are cut off
       <c r="A2"><f>…</f><v>0</v></c>    a placeholder is taken out, so that the formula is computed
-      <c r="K2" s="9"/>                 a white cell at which the page ends
+      <c r="K2" t="inlineStr"> </c>     a blank at which the page ends
 
 Hidden, not taken out: formulas, charts and colour scales go on to see all cells.
 """
@@ -65,11 +65,6 @@ class _Look:
 @dataclass(slots=True)
 class _Styles:
     looks: list[_Look] = field(default_factory=list)
-    fills: int = 0
-    fills_end: int = 0
-    formats_end: int = 0
-    prefix: str = ""
-    data: bytes = b""
 
     def look(self, index: int) -> _Look:
         return self.looks[index] if 0 <= index < len(self.looks) else _Look()
@@ -177,8 +172,6 @@ class _Book:
                 sheets.append(Sheet(name=name, state=_STATES.get(state, "visible")))
         if self.wide:
             return Workbook(data=self.job.data, suffix=self.job.suffix, through_ods=True)
-        if "room for text that flows" in self.edits and styles.data:
-            self.parts[by_kind["styles"]] = _with_marker(styles)
         return Workbook(
             data=self.written() if self.parts else self.job.data,
             suffix=self.job.suffix,
@@ -266,16 +259,10 @@ class _Book:
             elif name == "alignment" and within == "xf" and len(path) > 2 and path[-3] == "cellXfs":
                 formats[-1] |= {f"align-{key}": value for key, value in attributes.items()}
 
-        def end(tag: str) -> None:
+        def end(_: str) -> None:
             path.pop()
-            if local(tag) == "fills":
-                styles.fills_end, styles.prefix = scanner.at, tag.rpartition("fills")[0]
-            elif local(tag) == "cellXfs":
-                styles.formats_end = scanner.at
 
-        scanner = Scanner(start, end)
-        styles.data = self.scan(part, scanner)
-        styles.fills = len(fills)
+        self.scan(part, Scanner(start, end))
         for one in formats:
             font, fill, border = (_whole(one.get(key)) for key in ("fontId", "fillId", "borderId"))
             wraps = one.get("align-wrapText") in _TRUE
@@ -354,7 +341,7 @@ class _Book:
                 self.charts_see_hidden(part, found.drawing)
         width = found.columns.edge(columns)
         if found.flow and columns == extent[1] and found.reach_pt > found.columns.edge(content[1]):
-            width = max(width, self.mark(splices, found, styles))
+            width = max(width, self.mark(splices, found))
         if splices and not self.wide:
             self.parts[part] = splices.apply(data)
         cut = rows < content[0] or columns < content[1]
@@ -368,9 +355,9 @@ class _Book:
             cut_text=found.cut_text,
         )
 
-    def mark(self, splices: Splices, found: _Scanned, styles: _Styles) -> float:
-        """Note a white cell as far right as text flows; how wide the sheet then is, in pt."""
-        if found.anchor_row is None or not styles.fills_end or not styles.formats_end:
+    def mark(self, splices: Splices, found: _Scanned) -> float:
+        """Note a blank as far right as text flows; how wide the sheet then is, in pt."""
+        if found.anchor_row is None:
             return 0.0
         at, row, last = found.anchor_row
         column = max(
@@ -378,8 +365,12 @@ class _Book:
         )
         if column >= MOST_COLUMNS or found.columns.edge(column + 1) <= found.columns.edge(column):
             return 0.0  # a hidden column would not widen the page
-        tag = f'<{found.prefix}c r="{cell_name(row, column)}" s="{len(styles.looks)}"/>'
-        splices.insert(at, tag.encode())
+        x = found.prefix
+        splices.insert(
+            at,
+            f'<{x}c r="{cell_name(row, column)}" t="inlineStr">'
+            f'<{x}is><{x}t xml:space="preserve"> </{x}t></{x}is></{x}c>'.encode(),
+        )
         self.edits.add("room for text that flows")
         return found.columns.edge(column + 1)
 
@@ -626,22 +617,6 @@ def _hide(splices: Splices, data: bytes, found: _Scanned, rows: int, columns: in
         splices.replace(*found.columns_at, made)
     else:
         splices.insert(found.data_at or 0, made)
-
-
-def _with_marker(styles: _Styles) -> bytes:
-    """The styles with one more cell format, the last: a white ground."""
-    prefix = styles.prefix
-    fill = (
-        f'<{prefix}fill><{prefix}patternFill patternType="solid"><{prefix}fgColor rgb="FFFFFFFF"/>'
-        f"</{prefix}patternFill></{prefix}fill>"
-    )
-    format_ = (
-        f'<{prefix}xf numFmtId="0" fontId="0" fillId="{styles.fills}" borderId="0" xfId="0" applyFill="1"/>'
-    )
-    splices = Splices()
-    splices.insert(styles.fills_end, fill.encode())
-    splices.insert(styles.formats_end, format_.encode())
-    return splices.apply(styles.data)
 
 
 def _number(text: str | None, default: float) -> float:
