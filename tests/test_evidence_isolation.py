@@ -184,8 +184,9 @@ def test_allowed_hosts_do_not_lead_inside(network: NetworkPolicy) -> None:
                     f"<img src='http://{name}.example.org:{canary.port}/'>" for name in ("v4", "v6", "mapped")
                 )
                 tags += f"<iframe src='{cdn}/frame'></iframe><iframe src='{cdn}/302'></iframe>"
-                tags += f"<script src='{cdn}/js'></script><script>fetch('{cdn}/307',{{method:'POST',mode:'no-cors',body:'x'}});"
-                tags += "for(const n of[1,2,3])setTimeout(()=>new Image().src='http://flips.example.org/'+n,n*200)</script>"
+                tags += f"<script src='{cdn}/js'></script><script>"
+                tags += f"fetch('{cdn}/307',{{method:'POST',mode:'no-cors',body:'x'}});for(const n of[1,2,3])"
+                tags += "setTimeout(()=>new Image().src='http://flips.example.org/'+n,n*200)</script>"
                 shown = await show(running, HEAD + "<h1>x</h1>" + tags, network=network, egress=egress)
                 await asyncio.sleep(0.2)
                 assert canary.connections == 0

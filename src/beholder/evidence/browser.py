@@ -241,7 +241,7 @@ class Browser:
 
     async def _dispose(self, context: str) -> None:
         with contextlib.suppress(ConnectionLost, ProtocolFailure):
-            async with self._answering(CLOSE_S):
+            async with self._answering(SETUP_S):
                 await self.connection.browser.call("Target.disposeBrowserContext", browserContextId=context)
 
     @contextlib.asynccontextmanager

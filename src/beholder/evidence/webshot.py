@@ -35,8 +35,9 @@ from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
 from beholder.records import NetworkPolicy, Picture, Warning_
 
-CAPTURE_S = 20.0
-"""Wall seconds for all pictures of one page; a page that stands still takes a tenth of one."""
+CAPTURE_S = 60.0
+"""Wall seconds for all pictures of one page: it takes a tenth of one, and tens where eight tall pages share the
+two cores of a busy machine. A page that hangs is known by then, and has `GRACE_S`."""
 
 GRACE_S = 5.0
 """The same for a page that was cut short: it may be busy, or hang."""
