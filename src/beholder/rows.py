@@ -110,6 +110,8 @@ def build_row(
     prompt_sha256: str | None,
     repeats: Sequence[RepeatResult],
     n_requested: int,
+    rules: Sequence[Mapping[str, Any]] = (),
+    criteria: Sequence[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The row of a task, JSON-ready, with the fields of the contract in its order.
 
@@ -117,6 +119,8 @@ def build_row(
         folder: The task's folder below the out-dir, POSIX; image paths are given below the out-dir too.
         repeats: One for each repeat asked for; empty where there was nothing to judge.
         n_requested: Repeats that the run asks for.
+        rules: What was checked without a judge; no part of any score.
+        criteria: The task's own, as data; None where the protocol's hold for every task.
     """
     reduced = reduce_repeats(
         [repeat.score for repeat in repeats], protocol.repeats, protocol.score, n_requested=n_requested
@@ -146,10 +150,11 @@ def build_row(
         "n_requested": n_requested,
         "repeats": [_repeat_row(repeat, prompt_sha256) for repeat in repeats],
         "evidence": _evidence_row(evidence, folder),
-        "rules": [],
+        "rules": [dict(rule) for rule in rules],
         "flags": _flags(reduced, repeats),
         "labels": dict(task.labels),
         "folder": folder,
+        **({} if criteria is None else {"criteria": [dict(criterion) for criterion in criteria]}),
     }
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from beholder.cli.common import PATH, json_flag, print_json
+from beholder.cli.common import EXIT_USER, PATH, json_flag, print_json
 
 
 @click.group(epilog="Example: beholder protocols show gis-bench")
@@ -54,23 +55,44 @@ def protocols_show(protocol: str, *, only_prompt: bool, as_json: bool) -> None:
 @click.argument("file", type=PATH)
 @json_flag
 def protocols_check(file: Path, *, as_json: bool) -> None:
-    """Check a protocol file; every mistake is listed."""
-    from beholder.protocols import describe_protocol, load_protocol
+    """Check a protocol file: every mistake at once, with its line and what to do.
 
-    described = describe_protocol(load_protocol(file))
+    Exit codes: 0 the file is good, 2 it is not.
+    """
+    from beholder.protocols import describe_protocol, find_problems, load_protocol, undeclared_placeholders
+
+    problems = find_problems(file)
+    if problems and as_json:
+        told = [
+            {"line": one.line, "where": ".".join(map(str, one.path)), "message": one.message}
+            for one in problems
+        ]
+        message = f"{file}: {len(problems)} problem{'s' if len(problems) > 1 else ''}"
+        print_json({"ok": False, "error": "protocol", "message": message, "problems": told})
+    elif problems:
+        for one in problems:
+            click.echo(f"{file}:{one.line}: {one.words}" if one.line else f"{file}: {one.words}")
+        click.echo(f"{len(problems)} problem{'s' if len(problems) > 1 else ''}.")
+    if problems:
+        sys.exit(EXIT_USER)
+    protocol = load_protocol(file)
+    described, loose = describe_protocol(protocol), undeclared_placeholders(protocol)
     if as_json:
-        print_json(described)
+        print_json({"ok": True, **described, "sent_as_it_stands": loose})
         return
-    click.echo(f"{file}: good. {described['id']}, {len(described['criteria'])} criteria")
+    count = len(described["criteria"])
+    click.echo(f"{file}: good. {described['id']}, {count} criteri{'on' if count == 1 else 'a'}")
     for name, value in described["hashes"].items():
         click.echo(f"  {name} {value}")
+    for name in loose:
+        click.echo(f"note: {{{name}}} is no placeholder of [prompt], so it is sent as it stands")
 
 
 @protocols.command("new", epilog="Example: beholder protocols new poster-review")
 @click.argument("name")
 @click.option("--out", type=PATH, help="File to write; NAME.toml if left out.")
 def protocols_new(name: str, out: Path | None) -> None:
-    """Write a commented starter file for a protocol of your own."""
+    """Write a commented starter file for a protocol of your own, and the schema that editors check it by."""
     from beholder.protocols import write_starter
 
     path = write_starter(name, out)

@@ -53,10 +53,15 @@ _COSTS = ("cost_usd", "worst_cost_usd")
     help="One model's submissions; several times for several models.",
 )
 @option("--out-dir", required=True, type=PATH, help="Where results go; run again to resume.")
-@option("--protocol", required=True, help="Built-in id or protocol file (see `beholder protocols list`).")
+@option(
+    "--protocol",
+    help="Built-in id or protocol file (see `beholder protocols list`); left out: enterprise-claw, where the "
+    "tasks have a semantic_rubric.",
+)
 @option("--judge", help="provider/name; the protocol's own if left out.")
-@option("--visual-judge-model", help="The same, for the visual route.")
-@option("--judge-name", help="Word in the folder names semantic_<name>_visual_judge.")
+@option("--visual-judge-model", help="The same, for what can be seen.")
+@option("--text-judge-model", help="The same, for text, where the protocol has a text route.")
+@option("--judge-name", help="Word in the folder names semantic_<name>_visual_judge and …_text_judge.")
 @option(
     "--model-base-url", "--base-url", "base_url", help="Address of an OpenAI-compatible server or a proxy."
 )
@@ -84,6 +89,9 @@ _COSTS = ("cost_usd", "worst_cost_usd")
 @option("--timeout", type=Seconds(min=0.1), default=120.0, show_default=True, help="Seconds per attempt.")
 @option("--min-interval", type=Seconds(min=0), help="Seconds between the starts of two calls.")
 @option("--network", metavar="block|allow|HOST,…", help="Outside hosts that pages may reach.")
+@option("--record", type=PATH, metavar="DIR", help="Keep what outside hosts answer to pages.")
+@option("--replay", type=PATH, metavar="DIR", help="Draw pages from such a record alone.")
+@option("--cache-dir", type=PATH, metavar="DIR", help="Keep rendered results for other runs.")
 @option("--max-output-images", type=click.IntRange(min=1), help="Images per submission.")
 @option("--max-output-pages", type=click.IntRange(min=1), help="Pages per document.")
 @option("--max-output-text-chars", type=click.IntRange(min=1), help="Characters of text per submission.")
@@ -111,7 +119,9 @@ def judge_run_command(**flags: Any) -> None:
         run_dirs=parse_run_dirs(flags["run_dirs"]),
         out_dir=flags["out_dir"],
         protocol=flags["protocol"],
-        judge=flags["visual_judge_model"] or flags["judge"],
+        judge=flags["judge"],
+        visual_judge=flags["visual_judge_model"],
+        text_judge=flags["text_judge_model"],
         prompt_file=flags["prompt_file"],
         columns=pairs(",".join(filter(None, [flags["columns"]])).split(","), "--columns"),
         limit=flags["limit"],
@@ -128,6 +138,9 @@ def judge_run_command(**flags: Any) -> None:
         timeout_s=flags["timeout"],
         min_interval_s=flags["min_interval"],
         network=parse_network(flags["network"]),
+        record=flags["record"],
+        replay=flags["replay"],
+        cache_dir=flags["cache_dir"],
         max_output_images=flags["max_output_images"],
         max_output_pages=flags["max_output_pages"],
         max_output_text_chars=flags["max_output_text_chars"],

@@ -26,7 +26,11 @@ from beholder.errors import ConfigError
     metavar="[NAME=]PATH",
     help="One model's submissions; several times for several models.",
 )
-@option("--protocol", help="Built-in id or protocol file: which columns and files are needed.")
+@option(
+    "--protocol",
+    help="Built-in id or protocol file: which columns and files are needed; left out: enterprise-claw, where "
+    "the tasks have a semantic_rubric.",
+)
 @option("--prompt-file", type=PATH, help="Your own wording, which tells the columns it needs.")
 @option("--columns", metavar="OURS=THEIRS,…", help="Names of your columns, where they differ.")
 @json_flag
@@ -41,17 +45,20 @@ def validate_run_command(
 ) -> None:
     """Every problem of tasks and submissions at once, by task. Calls nobody and draws nothing.
 
+    Criteria and rules that tasks bring of their own are checked, too.
+
     Exit codes: 0 nothing is wrong, 2 something is. Outside hosts that pages name are listed with the flag
     that would allow them; they and other notes leave the exit code at 0.
     """
     from beholder.protocols import load_protocol
-    from beholder.run import parse_run_dirs
+    from beholder.run import parse_run_dirs, told_protocol
     from beholder.validation import validate_run
 
-    if prompt_file is not None and not protocol:
-        raise ConfigError("--prompt-file: name the protocol too, with --protocol", concerns="--prompt-file")
-    loaded = load_protocol(protocol, prompt_file=prompt_file) if protocol else None
     mapping = pairs((columns or "").split(","), "--columns")
+    ref = protocol or told_protocol(tasks, mapping)
+    if prompt_file is not None and ref is None:
+        raise ConfigError("--prompt-file: name the protocol too, with --protocol", concerns="--prompt-file")
+    loaded = load_protocol(ref, prompt_file=prompt_file) if ref else None
     models = {
         model: (path, validate_run(tasks, path, protocol=loaded, columns=mapping, model=model))
         for model, path in parse_run_dirs(run_dirs).items()

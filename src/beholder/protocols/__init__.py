@@ -11,7 +11,13 @@ from beholder.protocols.load import (
     parse_score,
     protocol_text,
 )
-from beholder.protocols.per_task import criterion_record, prompt_fields, protocol_for, with_criteria
+from beholder.protocols.per_task import (
+    criterion_record,
+    prompt_fields,
+    protocol_for,
+    task_columns,
+    with_criteria,
+)
 from beholder.protocols.schema import protocol_json_schema
 from beholder.protocols.starter import write_starter
 from beholder.protocols.template import BUILT_IN_PLACEHOLDERS, undeclared_placeholders
@@ -34,6 +40,7 @@ __all__ = [
     "protocol_json_schema",
     "protocol_text",
     "question_sha256",
+    "task_columns",
     "undeclared_placeholders",
     "with_criteria",
     "write_starter",

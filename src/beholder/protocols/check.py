@@ -18,7 +18,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from beholder.protocols.formula import problems_of, weight_problem
-from beholder.protocols.places import Path, key_lines, line_of
+from beholder.protocols.places import Place, key_lines, line_of
 from beholder.protocols.schema import (
     AbsentSection,
     FileCriterion,
@@ -72,16 +72,20 @@ class Finding:
         follows: It may be nothing but a consequence of a line that could not be read.
     """
 
-    path: Path
+    path: Place
     message: str
     line: int | None = None
     slug: str | None = None
     follows: bool = False
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """Place and message, without the line."""
         place = ".".join(map(str, self.path))
-        words = f"{place}: {self.message}" if place else self.message
-        return words if self.line is None else f"line {self.line}: {words}"
+        return f"{place}: {self.message}" if place else self.message
+
+    def __str__(self) -> str:
+        return self.words if self.line is None else f"line {self.line}: {self.words}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +167,7 @@ def _shape_findings(error: ValidationError, raw: Mapping[str, Any]) -> Iterator[
         yield shape_finding(item)
 
 
-def shape_finding(item: Any, prefix: Path = ()) -> Finding:
+def shape_finding(item: Any, prefix: Place = ()) -> Finding:
     """One of pydantic's findings, in the file's words."""
     spelled = {"schema_version": "schema", "start": "from", "from_": "from"}
     skipped = {"ScoreNode", "decimal", "function-before[rename(), ScoreNode]"}
@@ -192,7 +196,7 @@ def shape_finding(item: Any, prefix: Path = ()) -> Finding:
     return Finding(path=path, message=f"{message}; {fix}" if fix else message)
 
 
-def _unknown_key(path: Path) -> str:
+def _unknown_key(path: Place) -> str:
     known = keys_of(path[:-1])
     near = get_close_matches(str(path[-1]), known, n=1)
     if near:
@@ -232,7 +236,7 @@ def criteria_findings(
             yield Finding(path=(where, last, "key"), message=message)
     for position, criterion in zip(at, criteria, strict=True):
         for name, message in _criterion_problems(criterion):
-            path: Path = (where, position, name) if name else (where, position)
+            path: Place = (where, position, name) if name else (where, position)
             yield Finding(path=path, message=f"criterion {criterion.key!r}: {message}")
 
 
@@ -308,7 +312,7 @@ def node_findings(
 ) -> Iterator[Finding]:
     """What is wrong with a formula whose names have the shape of such."""
     for name, sentence in problems_of(nodes, {c.key for c in criteria}, wrong or set()):
-        path: Path = ("score", name) if name else ("score",)
+        path: Place = ("score", name) if name else ("score",)
         yield Finding(path=path, message=sentence, follows="neither a criterion" in sentence or name is None)
 
 

@@ -22,7 +22,7 @@ from beholder.protocols.check import (
     shape_finding,
 )
 from beholder.protocols.formula import resolve_formula, weighted_formula
-from beholder.protocols.places import key_lines, line_of
+from beholder.protocols.places import Place, key_lines, line_of
 from beholder.protocols.schema import FileCriterion, FileNode, ProtocolFile
 from beholder.protocols.template import (
     BUILT_IN_PLACEHOLDERS,
@@ -192,20 +192,20 @@ def _prompt(
 ) -> tuple[Prompt | None, list[Finding]]:
     """The template's bytes, from where the user or the file says, checked against its pin."""
     section = shape.prompt
+    place: Place = ()
     try:
         if prompt_file is not None:
-            place, source, data = (), str(prompt_file), Path(prompt_file).read_bytes()
+            source, data = str(prompt_file), Path(prompt_file).read_bytes()
         elif section.file is not None:
             place, source, data = ("prompt", "file"), section.file, (folder / section.file).read_bytes()
         elif section.text is not None:
             place, source, data = ("prompt", "text"), "prompt.text", section.text.encode()
         else:
-            place, source, data = (), "criteria", _composed(shape).encode()
+            source, data = "criteria", _composed(shape).encode()
     except OSError as error:
         wanted = section.file if prompt_file is None else prompt_file
         message = f"prompt file {wanted}: {error.strerror or 'cannot be read'}"
-        path = ("prompt", "file") if prompt_file is None else ()
-        return None, [Finding(path=path, message=message)]
+        return None, [Finding(path=("prompt", "file") if prompt_file is None else (), message=message)]
     if not data.strip():
         return None, [Finding(path=place, message=f"the prompt {source} is empty; write the question")]
     findings = []

@@ -16,7 +16,7 @@ from typing import Any
 from beholder.errors import ProtocolError
 from beholder.protocols.formula import weight_problem, weighted_formula
 from beholder.protocols.load import parse_criteria
-from beholder.protocols.template import describe_rubric
+from beholder.protocols.template import BUILT_IN_PLACEHOLDERS, describe_rubric
 from beholder.records import Criterion, Protocol, Task
 
 _LIKE_JSON = re.compile(r'\s*(?:\[\s*[{\]]|\{\s*["}])')
@@ -61,6 +61,17 @@ def with_criteria(protocol: Protocol, criteria: tuple[Criterion, ...], name: str
     if problem is not None:
         raise ProtocolError(f"{name}: {problem}", concerns=name)
     return replace(protocol, criteria=criteria, score=weighted_formula(criteria, protocol.score.pass_at))
+
+
+def task_columns(protocol: Protocol) -> dict[str, Any]:
+    """What a task file is read with: columns that are needed, that may be there, that are labels too."""
+    needed = [name for name in protocol.prompt.placeholders if name not in BUILT_IN_PLACEHOLDERS]
+    own = protocol.per_task
+    return {
+        "placeholders": tuple(dict.fromkeys([*needed, *([own.criteria] if own.criteria else [])])),
+        "optional": (own.rules,) if own.rules else (),
+        "group_by": protocol.group_by,
+    }
 
 
 def prompt_fields(protocol: Protocol, task: Task) -> Mapping[str, str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-Path = tuple[str | int, ...]
+Place = tuple[str | int, ...]
 """Keys and list positions from the top of the document, such as `("criteria", 0, "max")`."""
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
@@ -21,12 +21,12 @@ _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)")
 _SHORT = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r"}
 
 
-def key_lines(text: str) -> dict[Path, int]:
+def key_lines(text: str) -> dict[Place, int]:
     """The 1-based line of every key and list element of a valid TOML text."""
     return _Walk(text).lines
 
 
-def line_of(path: Path, lines: dict[Path, int]) -> int | None:
+def line_of(path: Place, lines: dict[Place, int]) -> int | None:
     """The line of a path, else of the nearest thing around it that has one; None for the whole file."""
     for length in range(len(path), 0, -1):
         if path[:length] in lines:
@@ -38,15 +38,15 @@ class _Walk:
     """One pass over a text; `lines` is complete once it is made."""
 
     def __init__(self, text: str) -> None:
-        self.lines: dict[Path, int] = {}
+        self.lines: dict[Place, int] = {}
         self._text = text
         self._at = 0
         self._ends = [match.start() for match in re.finditer("\n", text)]
-        self._tables: dict[Path, int] = {}
+        self._tables: dict[Place, int] = {}
         self._document()
 
     def _document(self) -> None:
-        base: Path = ()
+        base: Place = ()
         self._skip(_BLANK)
         while self._at < len(self._text):
             if self._text[self._at] == "[":
@@ -55,14 +55,14 @@ class _Walk:
                 self._pair(base)
             self._skip(_BLANK)
 
-    def _header(self) -> Path:
+    def _header(self) -> Place:
         """`[a.b]` or `[[a.b]]`: the path that the keys below it belong to."""
         start = self._at
         is_list = self._text.startswith("[[", start)
         self._at += 2 if is_list else 1
         names = self._names()
         self._at += 2 if is_list else 1
-        path: Path = ()
+        path: Place = ()
         for name in names[:-1]:
             path = self._within((*path, name))
         path = (*path, names[-1])
@@ -75,11 +75,11 @@ class _Walk:
         self._note(path, start)
         return path
 
-    def _within(self, path: Path) -> Path:
+    def _within(self, path: Place) -> Place:
         """The last element of a list of tables, or the table itself."""
         return (*path, self._tables[path]) if path in self._tables else path
 
-    def _pair(self, base: Path) -> None:
+    def _pair(self, base: Place) -> None:
         start = self._at
         path = base
         for name in self._names():
@@ -99,7 +99,7 @@ class _Walk:
                 return names
             self._at += 1
 
-    def _value(self, path: Path) -> None:
+    def _value(self, path: Place) -> None:
         self._skip(_SPACE)
         sign = self._text[self._at : self._at + 1]
         if sign in {'"', "'"}:
@@ -111,7 +111,7 @@ class _Walk:
         else:
             self._skip(_PLAIN)
 
-    def _items(self, path: Path, close: str) -> None:
+    def _items(self, path: Place, close: str) -> None:
         """What stands in brackets or braces."""
         self._at += 1
         number = 0
@@ -130,7 +130,7 @@ class _Walk:
                 self._value((*path, number))
                 number += 1
 
-    def _note(self, path: Path, at: int) -> None:
+    def _note(self, path: Place, at: int) -> None:
         self.lines.setdefault(path, bisect_right(self._ends, at - 1) + 1)
 
     def _skip(self, pattern: re.Pattern[str]) -> str:

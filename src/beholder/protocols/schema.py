@@ -122,6 +122,7 @@ _SECTIONS: Mapping[str, Any] = {
     "table": ResultTable,
     "columns": TableColumn,
 }
+SCHEMA_ID = "beholder/protocol/1"
 _SPELLED = {"start": "from", "from_": "from", "schema_version": "schema"}
 
 
@@ -144,7 +145,7 @@ def protocol_json_schema() -> dict[str, Any]:
     schema["$defs"] = {name: _in_file_words(part, nouns[name]) for name, part in schema["$defs"].items()}
     head = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": "beholder/protocol/1",
+        "$id": SCHEMA_ID,
         "title": "A protocol of beholder",
         "description": "What a judge is asked, what it is shown, and how its answers become one score.",
     }

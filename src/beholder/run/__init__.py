@@ -2,6 +2,7 @@
 
 from beholder.run.conductor import RunResult, judge_run
 from beholder.run.estimate import Estimate, estimate_run
+from beholder.run.plan import told_protocol
 from beholder.run.spec import RunSpec, parse_network, parse_price, parse_run_dirs
 
 __all__ = [
@@ -13,4 +14,5 @@ __all__ = [
     "parse_network",
     "parse_price",
     "parse_run_dirs",
+    "told_protocol",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from beholder.errors import JudgeRejected
+from beholder.judges import recorded_videos
 from beholder.run.plan import Plan
 from beholder.store import Ledger
 
@@ -21,10 +22,11 @@ def spent_before(ledger: Ledger, plan: Plan) -> Decimal:
         return Decimal(0)
     total = ledger.totals(this_run=False).cost_usd
     for usage, request in ledger.unpriced():
+        seat = plan.seat_of(request["model"])
         if usage.input_tokens is not None:
-            total += plan.cost(usage) or Decimal(0)
+            total += seat.cost(usage) or Decimal(0)
         else:
-            total += plan.worst_cost(request["prompt"], len(request["images"]))
+            total += seat.worst_cost(request["prompt"], len(request["images"]), recorded_videos(request))
     return total
 
 

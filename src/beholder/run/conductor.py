@@ -14,16 +14,17 @@ from typing import Any
 
 from beholder.errors import BeholderError, JudgeRejected, StoreError
 from beholder.evidence import EvidenceEngine
-from beholder.judges import Endpoint, Judge, RetryPolicy, connect_judge, find_key
-from beholder.records import Task
+from beholder.judges import Endpoint, Judge, RetryPolicy, base_url_of, connect_judge, find_key
+from beholder.records import Route, Task
 from beholder.run.budget import Budget, spent_before
 from beholder.run.display import Style, show_progress
 from beholder.run.finish import write_joint, write_model
 from beholder.run.plan import Plan, plan_run
 from beholder.run.progress import Progress
+from beholder.run.seat import Seat
 from beholder.run.spec import RunSpec
 from beholder.run.stop import Stop, signals
-from beholder.run.task import TaskJudge
+from beholder.run.task import Desk, TaskJudge
 from beholder.store import FolderLock, OutDir, read_json
 from beholder.summary import TaskFigures, figures_of
 
@@ -75,23 +76,20 @@ def judge_run(
 
 
 async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunResult:
-    key = find_key(plan.judge, environ=_environment(plan, say))
-    judge = connect_judge(plan.judge, api_key=key.value if key else None)
+    desks = _open_desks(plan, _environment(plan, say), say)
     progress = Progress(planned=len(plan.tasks) * len(plan.models))
     stop = Stop()
-    source = f", key from {key.variable}" if key else ", no key" if not plan.judge.scripted else ""
-    say(f"Judge: {plan.judge.model}{source} · {plan.protocol.id} · {_size(plan)}")
     with contextlib.ExitStack() as closing:
         outs = _open_outs(plan, closing)
         _say_lost(outs, say)
-        endpoint = Endpoint(max_connections=plan.spec.max_connections, min_interval_s=plan.min_interval_s)
         spent = sum((spent_before(out.ledger, plan) for out in outs), Decimal(0))
         budget = Budget(limit_usd=plan.spec.max_cost, spent_usd=spent)
         main = asyncio.current_task()
         halted = JudgeRejected("interrupted", slug="cancelled", stops_run=True)
 
         def halt() -> None:
-            endpoint.stop(halted)
+            for desk in desks.values():
+                desk.endpoint.stop(halted)
             budget.stop(halted)
 
         closing.enter_context(signals(stop, halt, lambda: main.cancel() if main else None, say))
@@ -101,8 +99,11 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
             plan.spec.network,
             plan.limits,
             workers=RENDER_WORKERS,
+            cache_dir=plan.spec.cache_dir,
+            record=plan.spec.record,
+            replay=plan.spec.replay,
         ) as engine:
-            judges = _task_judges(plan, outs, engine, judge, endpoint, budget, stop, progress)
+            judges = _task_judges(plan, outs, engine, desks, budget, stop, progress)
             shown = asyncio.create_task(show_progress(progress, display))
             try:
                 rows = await _judge_all(plan.tasks, judges, progress, plan.spec.max_connections)
@@ -111,16 +112,40 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
                 # A terminal that went away (OSError) must not cost the results.
                 with contextlib.suppress(asyncio.CancelledError, OSError):
                     await shown
-                await judge.aclose()
+                for judge in {id(desk.judge): desk.judge for desk in desks.values()}.values():
+                    await judge.aclose()
         return _finish(judges, rows, engine.renderer)
+
+
+def _open_desks(plan: Plan, environ: Mapping[str, str], say: Callable[[str], object]) -> dict[Route, Desk]:
+    """Each route's judge, named on screen: equal ones are one, an address with a key has one limiter."""
+    judges: list[tuple[Seat, Judge]] = []
+    endpoints: dict[tuple[str, str], Endpoint] = {}
+    desks: dict[Route, Desk] = {}
+    for route, seat in plan.seats.items():
+        spec = seat.judge
+        key = find_key(spec, environ=environ)
+        judge = next((known for other, known in judges if other.judge == spec), None)
+        if judge is None:
+            judge = connect_judge(spec, api_key=key.value if key else None)
+            judges.append((seat, judge))
+            source = f", key from {key.variable}" if key else ", no key" if not spec.scripted else ""
+            on_route = "" if len({one.judge.model for one in plan.seats.values()}) == 1 else f" ({route})"
+            say(f"Judge{on_route}: {spec.model}{source} · {plan.protocol.id} · {_size(plan)}")
+        address = (spec.name if spec.scripted else base_url_of(spec), key.variable if key else "")
+        endpoint = endpoints.setdefault(
+            address,
+            Endpoint(max_connections=plan.spec.max_connections, min_interval_s=seat.min_interval_s),
+        )
+        desks[route] = Desk(seat=seat, judge=judge, endpoint=endpoint)
+    return desks
 
 
 def _task_judges(
     plan: Plan,
     outs: Sequence[OutDir],
     engine: EvidenceEngine,
-    judge: Judge,
-    endpoint: Endpoint,
+    desks: Mapping[Route, Desk],
     budget: Budget,
     stop: Stop,
     progress: Progress,
@@ -132,8 +157,7 @@ def _task_judges(
             out=out,
             submissions=submissions,
             engine=engine,
-            judge=judge,
-            endpoint=endpoint,
+            desks=desks,
             retry=retry,
             budget=budget,
             stop=stop,

@@ -8,9 +8,11 @@ from pathlib import Path
 
 from beholder.evidence import from_manifest, select_artifacts
 from beholder.judges import render_prompt, rough_tokens
-from beholder.records import Evidence, Picture, Submission, Usage
+from beholder.protocols import prompt_fields
+from beholder.records import Evidence, Picture, Protocol, Submission, Usage
 from beholder.rows import read_reply
 from beholder.run.plan import Plan, plan_run
+from beholder.run.seat import Seat
 from beholder.run.spec import RunSpec
 from beholder.run.task import call_keys, submission_sha256
 from beholder.store import CallKey, Ledger, check_pins, ledger_copy, read_json, task_folder
@@ -56,7 +58,9 @@ def estimate_run(spec: RunSpec) -> Estimate:
         SpecError: The user's files or flags are wrong.
     """
     plan = plan_run(spec)
-    to_judge = calls = reused = images = tokens = 0
+    to_judge = calls = reused = images = tokens = replies = 0
+    cost: Decimal | None = Decimal(0)
+    worst: Decimal | None = Decimal(0)
     for submissions in plan.models:
         out = spec.out_dir if len(plan.models) == 1 else spec.out_dir / submissions.model
         if not spec.force:
@@ -64,22 +68,27 @@ def estimate_run(spec: RunSpec) -> Estimate:
         with ledger_copy(out) as ledger:
             for task in plan.tasks:
                 submission = submissions.open(task)
-                evidence, made_under = _evidence(plan, submission, out)
-                if not evidence.pictures:
+                seat, protocol = plan.seat_for(submission), plan.protocol_for(task)
+                evidence, made_under = _evidence(plan, seat, submission, out)
+                if not (evidence.pictures or evidence.videos or evidence.texts):
                     continue
                 to_judge += 1
-                template = plan.protocol.prompt
-                prompt = render_prompt(template.template, template.placeholders, task.fields, evidence)
-                keys = call_keys(plan, submission, evidence, made_under, prompt)
+                template, fields = protocol.prompt, prompt_fields(protocol, task)
+                prompt = render_prompt(template.template, template.placeholders, fields, evidence)
+                keys = call_keys(plan, seat, submission, evidence, made_under, prompt)
                 known = None if spec.force else ledger
-                due = sum(_is_due(plan, known, key) for key in keys)
+                due = sum(_is_due(plan, known, key, protocol) for key in keys)
                 reused += len(keys) - due
                 calls += due
                 images += due * len(evidence.pictures)
-                tokens += due * rough_tokens(plan.judge, prompt, evidence.pictures)
-    replies = calls * min(REPLY_TOKENS, plan.judge.max_tokens)
+                tokens_in = due * rough_tokens(seat.judge, prompt, evidence.pictures, evidence.videos)
+                tokens_out = due * min(REPLY_TOKENS, seat.judge.max_tokens)
+                most_out = due * seat.judge.max_tokens
+                tokens, replies = tokens + tokens_in, replies + tokens_out
+                cost = _plus(cost, seat.cost(Usage(input_tokens=tokens_in, output_tokens=tokens_out)))
+                worst = _plus(worst, seat.cost(Usage(input_tokens=tokens_in, output_tokens=most_out)))
     return Estimate(
-        judge=plan.judge.model,
+        judge=", ".join(dict.fromkeys(seat.judge.model for seat in plan.seats.values())),
         items=len(plan.tasks) * len(plan.models),
         to_judge=to_judge,
         calls=calls,
@@ -87,28 +96,43 @@ def estimate_run(spec: RunSpec) -> Estimate:
         images=images,
         input_tokens=tokens,
         output_tokens=replies,
-        cost_usd=plan.cost(Usage(input_tokens=tokens, output_tokens=replies)),
-        worst_cost_usd=plan.cost(Usage(input_tokens=tokens, output_tokens=calls * plan.judge.max_tokens)),
+        cost_usd=cost,
+        worst_cost_usd=worst,
     )
 
 
-def _is_due(plan: Plan, ledger: Ledger | None, key: CallKey) -> bool:
+def _plus(total: Decimal | None, cost: Decimal | None) -> Decimal | None:
+    """A sum that is unknown once a part of it is."""
+    return None if total is None or cost is None else total + cost
+
+
+def _is_due(plan: Plan, ledger: Ledger | None, key: CallKey, protocol: Protocol) -> bool:
     """Whether a call would be made."""
     stored = ledger.find(key) if ledger is not None else None
     if stored is None or stored.state == "open":
         return True
     if not plan.spec.retry_unscored:
         return False
-    return stored.reply is None or read_reply(stored.reply, key.repeat, plan.protocol).score is None
+    return stored.reply is None or read_reply(stored.reply, key.repeat, protocol).score is None
 
 
-def _evidence(plan: Plan, submission: Submission, out: Path) -> tuple[Evidence, str]:
+def _evidence(plan: Plan, seat: Seat, submission: Submission, out: Path) -> tuple[Evidence, str]:
     """(evidence, policy hash): stored of these very files by an earlier run, else guessed by their names."""
-    stored = read_json(out / task_folder(submission.task_id) / plan.judge_folder / EVIDENCE_FILE)
+    stored = read_json(out / task_folder(submission.task_id) / seat.folder / EVIDENCE_FILE)
     if stored is not None and stored.get("submission_sha256") == submission_sha256(submission):
         return from_manifest(stored["evidence"]), str(stored["evidence_sha256"])
-    guessed = Evidence(status="ok", route="visual", pictures=_guessed_pictures(plan, submission))
+    if seat.route == "text":
+        guessed = Evidence(status="ok", route="text", texts=_guessed_texts(plan, submission))
+    else:
+        guessed = Evidence(status="ok", route="visual", pictures=_guessed_pictures(plan, submission))
     return guessed, plan.evidence_sha256
+
+
+def _guessed_texts(plan: Plan, submission: Submission) -> tuple[tuple[str, str], ...]:
+    """As many characters as will be shown; which ones does not matter to a count."""
+    chosen = select_artifacts(submission, plan.protocol.routing).chosen
+    size = len(submission.response or "") + sum(artifact.size_bytes for artifact in chosen)
+    return (("response.txt", "x" * min(size, plan.protocol.evidence.text_chars)),)
 
 
 def _guessed_pictures(plan: Plan, submission: Submission) -> tuple[Picture, ...]:

@@ -12,10 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import beholder
-from beholder.records import Protocol, Task
+from beholder.records import PerTask, Protocol, Task
 from beholder.report import write_joint_reports, write_reports, write_table
 from beholder.rows import Pins
 from beholder.run.plan import Plan
+from beholder.run.seat import Seat
 from beholder.run.task import TaskJudge
 from beholder.store import read_json
 from beholder.store.outdir import write_json
@@ -39,7 +40,7 @@ def write_model(
         figures,
         plan.protocol,
         model=judge.submissions.model,
-        judge=plan.judge.model,
+        judge=judges_named(figures) or plan.judge.model,
         hashes=asdict(plan.pins),
     )
     summary["cost_usd"] = run["cost_usd"]
@@ -85,7 +86,8 @@ def _manifest(
             "network": asdict(plan.spec.network),
             "limits": asdict(plan.limits),
         },
-        "judge": {**plan.judge_identity, "scripted": plan.judge.scripted},
+        "judge": _judge_record(plan.seats["visual"]),
+        **({"text_judge": _judge_record(plan.seats["text"])} if "text" in plan.seats else {}),
         "tasks": {
             "file": plan.spec.tasks.name,
             "count": len(plan.tasks),
@@ -95,6 +97,16 @@ def _manifest(
         "artifacts": {task.task_id: task.artifacts_sha256 for task in figures},
         "renderer": dict(renderer) or earlier.get("renderer", {}),
     }
+
+
+def judges_named(figures: Sequence[TaskFigures]) -> str:
+    """The judges that answered, or else were to; several where routes have judges of their own."""
+    asked = [task.judge for task in figures if task.n_replies] or [task.judge for task in figures]
+    return ", ".join(sorted(set(asked)))
+
+
+def _judge_record(seat: Seat) -> dict[str, Any]:
+    return {**seat.identity, "scripted": seat.judge.scripted}
 
 
 def _text_digest(task: Task) -> str:
@@ -130,6 +142,7 @@ def protocol_record(protocol: Protocol, pins: Pins) -> dict[str, Any]:
             for name, node in protocol.score.nodes.items()
         },
         "routing": asdict(protocol.routing),
+        **({"per_task": asdict(protocol.per_task)} if protocol.per_task != PerTask() else {}),
     }
 
 

@@ -1,28 +1,35 @@
-"""`RunSpec` -> `Plan`: protocol, judge, policies, tasks. What the user got wrong is found here first."""
+"""`RunSpec` -> `Plan`: protocol, judges, policies, tasks. What the user got wrong is found here first."""
 
 from __future__ import annotations
 
-import hashlib
-import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from beholder.errors import ConfigError, TaskError
-from beholder.judges import judge_folder, list_price, media_limits, most_tokens, parse_model, price_at
+from beholder.errors import ConfigError, ProtocolError, RendererFailed, TaskError
+from beholder.evidence import select_artifacts
+from beholder.evidence.record import open_record
 from beholder.protocols import (
-    BUILT_IN_PLACEHOLDERS,
+    builtin_ids,
     evidence_sha256,
     formula_sha256,
     load_protocol,
+    protocol_for,
     question_sha256,
+    task_columns,
 )
-from beholder.records import JudgeSpec, MediaLimits, Protocol, Task, Usage
+from beholder.records import JudgeSpec, MediaLimits, Protocol, Route, Submission, Task
 from beholder.rows import Pins
-from beholder.run.spec import RunSpec
+from beholder.run.seat import Seat, seats_for
+from beholder.run.spec import RunSpec, check_record
 from beholder.store import task_folder
-from beholder.tasks import RunDirectory, load_tasks
+from beholder.tasks import RunDirectory, has_column, load_tasks
+
+RUBRIC_COLUMN, RUBRIC_PROTOCOL = "semantic_rubric", "enterprise-claw/1"
+"""Tasks with this column tell their protocol by it."""
+
+SHOWN_PROBLEMS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,57 +38,54 @@ class Plan:
 
     Attributes:
         protocol: With the flags applied: repeats, budgets.
-        limits: What the judge takes.
-        judge_folder: `semantic_<name>_visual_judge`.
-        min_interval_s: 0 for a scripted judge.
-        script_sha256: Of a scripted judge's file: another script is another judge.
+        per_task: The protocol as it holds for each task that has criteria of its own, by task id.
+        seats: The judges by route, the visual one first.
     """
 
     spec: RunSpec
     protocol: Protocol
-    judge: JudgeSpec
-    limits: MediaLimits
-    judge_folder: str
+    per_task: Mapping[str, Protocol]
+    seats: Mapping[Route, Seat]
     pins: Pins
     evidence_sha256: str
     tasks: tuple[Task, ...]
     models: tuple[RunDirectory, ...]
-    min_interval_s: float
-    script_sha256: str | None = None
 
     @property
-    def judge_identity(self) -> dict[str, Any]:
-        """What makes the judge the same judge: model, address and settings, no key."""
-        return {
-            "model": self.judge.model,
-            "base_url": self.judge.base_url,
-            "max_tokens": self.judge.max_tokens,
-            "temperature": None if self.judge.temperature is None else float(self.judge.temperature),
-            "settings": dict(sorted(self.judge.settings.items())),
-            **({"script_sha256": self.script_sha256} if self.script_sha256 else {}),
-        }
+    def judge(self) -> JudgeSpec:
+        """The judge of what can be seen."""
+        return self.seats["visual"].judge
+
+    @property
+    def limits(self) -> MediaLimits:
+        """What the judge of what can be seen takes."""
+        return self.seats["visual"].limits
+
+    def protocol_for(self, task: Task) -> Protocol:
+        """The protocol as it holds for a task."""
+        return self.per_task.get(task.id, self.protocol)
+
+    def seat_for(self, submission: Submission) -> Seat:
+        """Who judges a submission: by its files' names alone, so before any of it is drawn."""
+        if "text" not in self.seats:
+            return self.seats["visual"]
+        route = select_artifacts(submission, self.protocol.routing).route
+        return self.seats["text" if route == "text" else "visual"]
+
+    def seat_of(self, model: str) -> Seat:
+        """The seat of a judge, by its model as a request names it; the visual one for any other."""
+        return next((seat for seat in self.seats.values() if seat.judge.model == model), self.seats["visual"])
 
     def out_dir_pins(self, model: str) -> dict[str, Any]:
         """What must not change while the replies in an out-dir are of use."""
+        text = {"text_judge": self.seats["text"].identity} if "text" in self.seats else {}
         return {
             "model": model,
             "protocol": self.protocol.id,
             "question_sha256": self.pins.question_sha256,
-            "judge": self.judge_identity,
+            "judge": self.seats["visual"].identity,
+            **text,
         }
-
-    def cost(self, usage: Usage) -> Decimal | None:
-        """USD by the user's price, else by the price list; None if neither knows."""
-        return price_at(usage, *self.spec.price) if self.spec.price else list_price(self.judge, usage)
-
-    def worst_cost(self, prompt: str, images: int) -> Decimal:
-        """What one attempt can cost at the most, in USD; 0 where no limit is to be kept."""
-        if self.spec.max_cost is None:
-            return Decimal(0)
-        most = Usage(
-            input_tokens=most_tokens(self.judge, prompt, images), output_tokens=self.judge.max_tokens
-        )
-        return self.cost(most) or Decimal(0)
 
 
 def plan_run(spec: RunSpec) -> Plan:
@@ -90,34 +94,64 @@ def plan_run(spec: RunSpec) -> Plan:
     Raises:
         SpecError: A file or a flag is wrong.
     """
-    protocol = _with_flags(load_protocol(spec.protocol, prompt_file=spec.prompt_file), spec)
-    judge = _judge(spec, protocol)
-    limits = media_limits(judge)
-    _check_price(spec, judge)
-    columns = tuple(name for name in protocol.prompt.placeholders if name not in BUILT_IN_PLACEHOLDERS)
-    tasks = load_tasks(spec.tasks, placeholders=columns, group_by=protocol.group_by, columns=spec.columns)
+    ref = spec.protocol if spec.protocol is not None else told_protocol(spec.tasks, spec.columns)
+    if ref is None:
+        raise ConfigError(
+            f"{spec.tasks}: its columns do not tell which protocol they are for; say --protocol, one of "
+            f"{', '.join(builtin_ids())} or a file of your own",
+            slug="no_protocol",
+            concerns="--protocol",
+        )
+    protocol = _with_flags(load_protocol(ref, prompt_file=spec.prompt_file), spec)
+    seats = seats_for(spec, protocol)
+    tasks = load_tasks(spec.tasks, columns=spec.columns, **task_columns(protocol))
     if not spec.run_dirs:
         raise ConfigError("no run directory: say --run-dir PATH", concerns="--run-dir")
     for name in spec.run_dirs:
         _check_name(name)
     _check_apart(spec)
+    check_record(spec.network, spec.record, spec.replay)
     models = tuple(RunDirectory(path, name) for name, path in spec.run_dirs.items())
-    interval = Decimal(0) if judge.scripted else protocol.judge.min_interval_s
+    chosen = _chosen(tasks, spec)
     return Plan(
         spec=spec,
         protocol=protocol,
-        judge=judge,
-        limits=limits,
-        judge_folder=judge_folder(judge, "visual", spec.judge_name),
+        per_task=_per_task(protocol, chosen, spec.tasks),
+        seats=seats,
         pins=Pins(question_sha256=question_sha256(protocol), formula_sha256=formula_sha256(protocol)),
-        evidence_sha256=evidence_sha256(protocol.routing, protocol.evidence, spec.network, limits),
-        tasks=_chosen(tasks, spec),
+        evidence_sha256=evidence_sha256(
+            protocol.routing,
+            protocol.evidence,
+            spec.network,
+            seats["visual"].limits,
+            replay=_record_digest(spec.replay),
+        ),
+        tasks=chosen,
         models=models,
-        script_sha256=_script_sha256(judge),
-        min_interval_s=float(interval)
-        if spec.min_interval_s is None or judge.scripted
-        else spec.min_interval_s,
     )
+
+
+def told_protocol(tasks: Path, columns: Mapping[str, str]) -> str | None:
+    """The protocol that a task file's own columns tell; None if they tell none."""
+    return RUBRIC_PROTOCOL if has_column(tasks, RUBRIC_COLUMN, columns) else None
+
+
+def _per_task(protocol: Protocol, tasks: tuple[Task, ...], file: Path) -> dict[str, Protocol]:
+    """Each task's own protocol. Raises TaskError with everything that is wrong with any rubric."""
+    if protocol.per_task.criteria is None:
+        return {}
+    found, problems = {}, []
+    for task in tasks:
+        try:
+            found[task.id] = protocol_for(protocol, task)
+        except ProtocolError as error:
+            problems.append(str(error))
+    if problems:
+        shown = "".join(f"\n  - {problem}" for problem in problems[:SHOWN_PROBLEMS])
+        more = len(problems) - SHOWN_PROBLEMS
+        rest = f"\n  … and {more} more (validate-run lists all)" if more > 0 else ""
+        raise TaskError(f"{file}:{shown}{rest}", slug="rubric", concerns=str(file))
+    return found
 
 
 def _with_flags(protocol: Protocol, spec: RunSpec) -> Protocol:
@@ -137,31 +171,14 @@ def _with_flags(protocol: Protocol, spec: RunSpec) -> Protocol:
     )
 
 
-def _judge(spec: RunSpec, protocol: Protocol) -> JudgeSpec:
-    model = spec.judge or protocol.judge.visual_model or protocol.judge.model
-    if model is None:
-        raise ConfigError(
-            f"{protocol.id} has no judge of its own: say --judge provider/name, such as "
-            "--judge anthropic/claude-sonnet-4-6",
-            slug="no_judge",
-            concerns="--judge",
-        )
+def _record_digest(replay: Path | None) -> str:
+    """What tells a record from another; empty without one."""
+    if replay is None:
+        return ""
     try:
-        json.dumps(dict(spec.settings), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"settings of the judge: {error}; they are sent as JSON", concerns="-M") from None
-    provider, name = parse_model(model, base_url=spec.base_url)
-    defaults = protocol.judge
-    return JudgeSpec(
-        provider=provider,
-        name=name,
-        max_tokens=spec.max_tokens if spec.max_tokens is not None else defaults.max_tokens,
-        temperature=spec.temperature if spec.temperature is not None else defaults.temperature,
-        base_url=spec.base_url,
-        api_key_env=spec.api_key_env,
-        timeout_s=spec.timeout_s,
-        settings=spec.settings,
-    )
+        return open_record(replay, replay=True).digest()
+    except RendererFailed as error:
+        raise ConfigError(f"--replay {replay}: {error}", concerns="--replay") from None
 
 
 def _check_apart(spec: RunSpec) -> None:
@@ -183,28 +200,6 @@ def _check_name(name: str) -> None:
         raise ConfigError(
             f"--run-dir: {name!r} cannot name a model's folder; say --run-dir NAME=PATH with a plain name",
             concerns="--run-dir",
-        )
-
-
-def _script_sha256(judge: JudgeSpec) -> str | None:
-    if not judge.scripted:
-        return None
-    try:
-        return hashlib.sha256(Path(judge.name).read_bytes()).hexdigest()
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
-        raise ConfigError(f"scripted judge {judge.name}: {reason}", concerns=judge.name) from None
-
-
-def _check_price(spec: RunSpec, judge: JudgeSpec) -> None:
-    """A limit cannot be kept where no price is known."""
-    if spec.max_cost is None or spec.price is not None:
-        return
-    if list_price(judge, Usage(input_tokens=1000, output_tokens=1000)) is None:
-        raise ConfigError(
-            f"--max-cost: the price of {judge.model} is unknown; say --price IN,OUT (USD per million tokens)",
-            slug="unknown_price",
-            concerns="--max-cost",
         )
 
 

@@ -19,8 +19,9 @@ class RunSpec:
     Attributes:
         tasks: Task file.
         run_dirs: Model name -> its run directory. With several, each has its own `out_dir/NAME`.
-        protocol: Built-in id or protocol file.
+        protocol: Built-in id or protocol file; None takes the one that the tasks' columns tell.
         judge: `provider/name`; None takes the protocol's own.
+        text_judge, visual_judge: The same, for one route where routing is strict; they win over `judge`.
         prompt_file: The user's own wording, byte for byte.
         columns: Our column name -> the task file's.
         limit, task_ids: Fewer tasks: the first ones, or the named ones.
@@ -32,8 +33,11 @@ class RunSpec:
         timeout_s: For one attempt, until the last byte.
         min_interval_s: Between the starts of two calls; None takes the protocol's.
         network: Which outside hosts pages may reach.
+        record, replay: A folder that keeps what the outside answers to pages, or that is all they get of it.
+        cache_dir: Where rendered results are kept for other runs.
         max_cost: USD that the replies in the out-dir may cost; the run stops before it is exceeded.
-        price: USD per million tokens in and out, for a judge that the price list does not know.
+        price: USD per million tokens in and out, for a judge that the price list does not know. It is for
+            both judges, unless the list knows one of two.
         retry_unscored: Ask again where a call had failed for good.
         force: Archive what the out-dir holds and begin anew.
     """
@@ -41,8 +45,10 @@ class RunSpec:
     tasks: Path
     run_dirs: Mapping[str, Path]
     out_dir: Path
-    protocol: str | Path
+    protocol: str | Path | None = None
     judge: str | None = None
+    text_judge: str | None = None
+    visual_judge: str | None = None
     prompt_file: Path | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
     limit: int | None = None
@@ -59,6 +65,9 @@ class RunSpec:
     timeout_s: float = 120.0
     min_interval_s: float | None = None
     network: NetworkPolicy = field(default_factory=NetworkPolicy)
+    record: Path | None = None
+    replay: Path | None = None
+    cache_dir: Path | None = None
     max_output_images: int | None = None
     max_output_pages: int | None = None
     max_output_text_chars: int | None = None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from typing import Protocol as Interface
 
 from beholder.errors import JudgeError, JudgeRejected, SpecError, StoreError
@@ -20,7 +21,8 @@ from beholder.judges import (
     ask_with_retries,
     render_prompt,
 )
-from beholder.records import Evidence, Picture, Reply, Submission, Task
+from beholder.protocols import criterion_record, prompt_fields
+from beholder.records import Evidence, Picture, Protocol, Reply, Route, Submission, Task, Video
 from beholder.rows import (
     RepeatResult,
     artifact_digests,
@@ -33,6 +35,8 @@ from beholder.run.attempts import AttemptRecord
 from beholder.run.budget import Budget
 from beholder.run.plan import Plan
 from beholder.run.progress import Progress
+from beholder.run.rules import rule_rows
+from beholder.run.seat import Seat
 from beholder.run.stop import Stop
 from beholder.store import CallKey, OutDir, task_folder
 from beholder.tasks import RunDirectory
@@ -46,6 +50,34 @@ class EvidenceSource(Interface):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """A seat with its judge, ready to be asked, and the limiter of the judge's address."""
+
+    seat: Seat
+    judge: Judge
+    endpoint: Endpoint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """One submission with all that it is judged by.
+
+    Attributes:
+        protocol: As it holds for this task.
+    """
+
+    task: Task
+    submission: Submission
+    protocol: Protocol
+    desk: Desk
+
+    @property
+    def folder(self) -> str:
+        """The name of the judge's folder below the task's."""
+        return self.desk.seat.folder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskJudge:
     """All that judging one submission needs; shared by every task of a model."""
 
@@ -53,8 +85,7 @@ class TaskJudge:
     out: OutDir
     submissions: RunDirectory
     engine: EvidenceSource
-    judge: Judge
-    endpoint: Endpoint
+    desks: Mapping[Route, Desk]
     retry: RetryPolicy
     budget: Budget
     stop: Stop
@@ -76,42 +107,45 @@ class TaskJudge:
 
     async def _judge(self, task: Task) -> dict[str, Any]:
         submission = await asyncio.to_thread(self.submissions.open, task)
-        evidence, evidence_sha256 = await self._evidence(submission)
+        case = self._case(task, submission)
+        evidence, evidence_sha256 = await self._evidence(case)
+        rules = await asyncio.to_thread(rule_rows, case.protocol, task, submission)
         if evidence.status != "ok":
-            return self._row(task, submission, evidence, evidence_sha256)
-        prompt = render_prompt(
-            self.plan.protocol.prompt.template,
-            self.plan.protocol.prompt.placeholders,
-            task.fields,
-            evidence,
-        )
-        await asyncio.to_thread(self.out.write_text, task.id, self.plan.judge_folder, "prompt.txt", prompt)
-        prompt_sha256 = text_sha256(prompt)
-        question = _Question(self.judge, prompt, evidence.pictures, self._folder(task))
-        keys = call_keys(self.plan, submission, evidence, evidence_sha256, prompt)
-        repeats = await _gather([self._repeat(key, question) for key in keys])
+            return self._row(case, evidence, evidence_sha256, rules=rules)
+        template = case.protocol.prompt
+        fields = prompt_fields(case.protocol, task)
+        prompt = render_prompt(template.template, template.placeholders, fields, evidence)
+        await asyncio.to_thread(self.out.write_text, task.id, case.folder, "prompt.txt", prompt)
+        question = _Question(case.desk.judge, prompt, evidence, self._folder(case))
+        keys = call_keys(self.plan, case.desk.seat, submission, evidence, evidence_sha256, prompt)
+        repeats = await _gather([self._repeat(case, key, question) for key in keys])
         told = {f"reply-{repeat.repeat}.txt" for repeat in repeats if repeat.reply is not None}
-        await asyncio.to_thread(self.out.drop_stale, task.id, self.plan.judge_folder, told)
-        return self._row(task, submission, evidence, evidence_sha256, prompt_sha256, repeats)
+        await asyncio.to_thread(self.out.drop_stale, task.id, case.folder, told)
+        return self._row(case, evidence, evidence_sha256, text_sha256(prompt), repeats, rules)
+
+    def _case(self, task: Task, submission: Submission) -> _Case:
+        desk = self.desks[self.plan.seat_for(submission).route]
+        return _Case(task=task, submission=submission, protocol=self.plan.protocol_for(task), desk=desk)
 
     def _unjudged_row(self, task: Task, reason: str, detail: str) -> dict[str, Any]:
         submission = Submission(task_id=task.id, model=self.submissions.model, root=None)
         evidence = Evidence(status="unscored", route="none", reason=reason, detail=detail)
-        return self._row(task, submission, evidence, self.plan.evidence_sha256)
+        return self._row(self._case(task, submission), evidence, self.plan.evidence_sha256)
 
-    def _folder(self, task: Task) -> Path:
-        return self.out.folder(task.id, self.plan.judge_folder)
+    def _folder(self, case: _Case) -> Path:
+        return self.out.folder(case.task.id, case.folder)
 
-    async def _evidence(self, submission: Submission) -> tuple[Evidence, str]:
+    async def _evidence(self, case: _Case) -> tuple[Evidence, str]:
         """(evidence, the policy hash it was made under): stored evidence if it is of these very files."""
+        submission = case.submission
         digest = submission_sha256(submission)
-        stored = await asyncio.to_thread(self.out.read_evidence, submission.task_id, self.plan.judge_folder)
+        stored = await asyncio.to_thread(self.out.read_evidence, submission.task_id, case.folder)
         if stored is not None and stored.get("submission_sha256") == digest:
             made_under = str(stored.get("evidence_sha256"))
             kept = made_under == self.plan.evidence_sha256 or self.out.ledger.has_reply(
                 submission.task_id, made_under
             )
-            evidence = self._stored(submission, stored) if kept else None
+            evidence = self._stored(case, stored) if kept else None
             if evidence is not None:
                 return evidence, made_under
         if self.stop.is_set:
@@ -127,7 +161,12 @@ class TaskJudge:
             replace(picture, path=f"image-{number}{_SUFFIXES[picture.media_type]}")
             for number, picture in enumerate(evidence.pictures, start=1)
         )
-        evidence = replace(evidence, pictures=pictures)
+        videos = tuple(
+            replace(video, path=f"video-{number}{_SUFFIXES.get(video.media_type, '.bin')}")
+            for number, video in enumerate(evidence.videos, start=1)
+        )
+        evidence = replace(evidence, pictures=pictures, videos=videos)
+        media: tuple[Picture | Video, ...] = (*pictures, *videos)
         record = {
             "submission_sha256": digest,
             "evidence_sha256": self.plan.evidence_sha256,
@@ -136,27 +175,28 @@ class TaskJudge:
         await asyncio.to_thread(
             self.out.write_evidence,
             submission.task_id,
-            self.plan.judge_folder,
+            case.folder,
             record,
-            {picture.path: picture.data for picture in pictures},
+            {one.path: one.data for one in media},
         )
         return evidence, self.plan.evidence_sha256
 
-    def _stored(self, submission: Submission, record: Mapping[str, Any]) -> Evidence | None:
+    def _stored(self, case: _Case, record: Mapping[str, Any]) -> Evidence | None:
         """Stored evidence that is of use; None if it is damaged, or failed on our side and may work now."""
         try:
             evidence = from_manifest(record["evidence"])
         except (KeyError, TypeError, ValueError):
             return None
-        folder = self.out.folder(submission.task_id, self.plan.judge_folder)
-        whole = all((folder / picture.path).is_file() for picture in evidence.pictures)
+        folder = self._folder(case)
+        media: tuple[Picture | Video, ...] = (*evidence.pictures, *evidence.videos)
+        whole = all((folder / one.path).is_file() for one in media)
         return evidence if whole and evidence.status != "unscored" else None
 
-    async def _repeat(self, key: CallKey, question: _Question) -> RepeatResult:
+    async def _repeat(self, case: _Case, key: CallKey, question: _Question) -> RepeatResult:
         """One repeat: from the ledger if it was asked before, else asked now."""
         stored = self.out.ledger.find(key)
         if stored is not None and stored.reply is not None:
-            known = await self._read(key, stored.reply)
+            known = await self._read(case, key, stored.reply)
             if known.score is not None or not self.plan.spec.retry_unscored or self.stop.is_set:
                 self.progress.reused()
                 return known
@@ -173,12 +213,17 @@ class TaskJudge:
                     key=key,
                     request=prepared.request_record,
                     budget=self.budget,
-                    worst_usd=self.plan.worst_cost(prepared.prompt, len(prepared.pictures)),
-                    price=self.plan.spec.price,
+                    worst_usd=self._worst_cost(case, prepared),
+                    price=case.desk.seat.price,
                     progress=self.progress,
                 )
                 reply = await ask_with_retries(
-                    self.judge, prepared, call, endpoint=self.endpoint, policy=self.retry, log=log
+                    case.desk.judge,
+                    prepared,
+                    call,
+                    endpoint=case.desk.endpoint,
+                    policy=self.retry,
+                    log=log,
                 )
         except JudgeError as error:
             if isinstance(error, JudgeRejected) and error.stops_run:
@@ -188,49 +233,58 @@ class TaskJudge:
                 await self.out.ledger.call_failed(key, error)
             self.progress.failed(error)
             return failed_repeat(key.repeat, error.slug, str(error))
-        return await self._read(key, reply)
+        return await self._read(case, key, reply)
 
-    async def _read(self, key: CallKey, reply: Reply) -> RepeatResult:
+    def _worst_cost(self, case: _Case, prepared: Prepared) -> Decimal:
+        """What one attempt can cost at the most, in USD; 0 where no limit is to be kept."""
+        if self.plan.spec.max_cost is None:
+            return Decimal(0)
+        return case.desk.seat.worst_cost(prepared.prompt, len(prepared.pictures), prepared.videos)
+
+    async def _read(self, case: _Case, key: CallKey, reply: Reply) -> RepeatResult:
         """A reply, parsed and scored, and stored where a person finds it."""
         await asyncio.to_thread(
-            self.out.write_text, key.task_id, self.plan.judge_folder, f"reply-{key.repeat}.txt", reply.text
+            self.out.write_text, key.task_id, case.folder, f"reply-{key.repeat}.txt", reply.text
         )
-        return read_reply(reply, key.repeat, self.plan.protocol)
+        return read_reply(reply, key.repeat, case.protocol)
 
     def _row(
         self,
-        task: Task,
-        submission: Submission,
+        case: _Case,
         evidence: Evidence,
         evidence_sha256: str,
         prompt_sha256: str | None = None,
         repeats: Sequence[RepeatResult] = (),
+        rules: Sequence[Mapping[str, Any]] = (),
     ) -> dict[str, Any]:
+        own = case.protocol.per_task.criteria is not None
         return build_row(
-            task=task,
-            submission=submission,
+            task=case.task,
+            submission=case.submission,
             evidence=evidence,
             evidence_sha256=evidence_sha256,
-            folder=f"{task_folder(task.id)}/{self.plan.judge_folder}",
-            protocol=self.plan.protocol,
+            folder=f"{task_folder(case.task.id)}/{case.folder}",
+            protocol=case.protocol,
             pins=self.plan.pins,
-            judge=self.plan.judge,
+            judge=case.desk.seat.judge,
             prompt_sha256=prompt_sha256,
             repeats=repeats,
-            n_requested=self.plan.protocol.repeats.n,
+            n_requested=case.protocol.repeats.n,
+            rules=rules,
+            criteria=[criterion_record(one) for one in case.protocol.criteria] if own else None,
         )
 
 
 class _Question:
-    """A task's question, encoded when the first repeat needs it and dropped after the last.
+    """A task's question, encoded when the first repeat needs it and let go of after the last.
 
-    Pictures of evidence that was stored before are read from disk here, and only if a call is due.
+    Pictures and videos of evidence that was stored before are read from disk here, and only if a call is due.
     """
 
-    def __init__(self, judge: Judge, prompt: str, pictures: Sequence[Picture], folder: Path) -> None:
+    def __init__(self, judge: Judge, prompt: str, evidence: Evidence, folder: Path) -> None:
         self._judge = judge
         self._prompt = prompt
-        self._pictures = pictures
+        self._evidence = evidence
         self._folder = folder
         self._lock = asyncio.Lock()
         self._users = 0
@@ -241,8 +295,9 @@ class _Question:
 
     async def __aexit__(self, *exc_info: object) -> None:
         self._users -= 1
-        if not self._users:
-            self._prepared = None
+        if not self._users and self._prepared is not None:
+            prepared, self._prepared = self._prepared, None
+            await self._judge.release(prepared)
 
     async def prepared(self) -> Prepared:
         """The encoded question; made once. Raises JudgeRejected if a picture is not what was recorded."""
@@ -253,25 +308,38 @@ class _Question:
 
     def _prepare(self) -> Prepared:
         return self._judge.prepare(
-            self._prompt, [_loaded(picture, self._folder) for picture in self._pictures]
+            self._prompt,
+            [_loaded(picture, self._folder) for picture in self._evidence.pictures],
+            [_loaded(video, self._folder) for video in self._evidence.videos],
         )
 
 
-_SUFFIXES = {"image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "image/gif": ".gif"}
+_SUFFIXES = {
+    "image/png": ".png",
+    "image/jpeg": ".jpg",
+    "image/webp": ".webp",
+    "image/gif": ".gif",
+    "video/mp4": ".mp4",
+    "video/quicktime": ".mov",
+    "video/webm": ".webm",
+    "video/mpeg": ".mpg",
+}
+
+_Media = TypeVar("_Media", Picture, Video)
 
 
-def _loaded(picture: Picture, folder: Path) -> Picture:
-    """A picture with its bytes. What cannot be read stays empty, and the judge refuses to send it."""
-    if picture.data:
-        return picture
+def _loaded(one: _Media, folder: Path) -> _Media:
+    """A picture or video with its bytes. What cannot be read stays empty, and the judge does not send it."""
+    if one.data:
+        return one
     try:
-        return replace(picture, data=(folder / picture.path).read_bytes())
+        return replace(one, data=(folder / one.path).read_bytes())
     except OSError:
-        return picture
+        return one
 
 
 def call_keys(
-    plan: Plan, submission: Submission, evidence: Evidence, evidence_sha256: str, prompt: str
+    plan: Plan, seat: Seat, submission: Submission, evidence: Evidence, evidence_sha256: str, prompt: str
 ) -> list[CallKey]:
     """The identity of each repeat's call."""
     return [
@@ -282,7 +350,7 @@ def call_keys(
             question_sha256=plan.pins.question_sha256,
             evidence_sha256=evidence_sha256,
             prompt_sha256=text_sha256(prompt),
-            judge=plan.judge_identity,
+            judge=seat.identity,
             repeat=repeat,
         )
         for repeat in range(1, plan.protocol.repeats.n + 1)

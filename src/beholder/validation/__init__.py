@@ -10,13 +10,17 @@
     corrupt       a picture that cannot be decoded
     unsupported   no file of a kind that the protocol looks at
     no_response   a task's folder without response.txt
+    no_artifacts  a task's folder without artifacts/, where the protocol has a text route
     malformed     task.json, metadata.json or history.jsonl is no JSON; response.txt is no UTF-8
     task_differs  task.json says something else than the task's row
     unexpected    what no task asks for, or does not belong into a task's folder
     task_file     the task file itself
+    rubric        a task's own criteria cannot be used
+    rules         a task's own rule is wrong
 
 Outside hosts that pages name are no problem but a decision to be made: they are listed apart, with the flag
-that would allow them. So are pictures of another format than their suffix says, which are judged as they are.
+that would allow them. So are pictures of another format than their suffix says, which are judged as they are,
+files that the protocol excludes, and rules of an unknown type, which are never passed.
 """
 
 from beholder.validation.records import HostUse, Problem, Validation

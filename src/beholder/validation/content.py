@@ -6,7 +6,7 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
-from beholder.evidence import select_artifacts
+from beholder.evidence import Selection, select_artifacts
 from beholder.evidence.image import MAX_PIXELS
 from beholder.evidence.sniff import sniff
 from beholder.records import Artifact, Protocol, Submission, Task
@@ -51,6 +51,7 @@ def artifact_problems(
     if protocol is not None:
         selection = select_artifacts(submission, protocol.routing)
         looked_at = [artifact for artifact in selection.chosen if artifact.problem is None]
+        yield from _excluded_notes(task, selection, prefix)
         if selection.reason == "unsupported" and good:
             kinds = ", ".join((*protocol.routing.visual, *protocol.routing.text))
             listed = ", ".join(artifact.name for artifact in good[:5]) + (" …" if len(good) > 5 else "")
@@ -60,6 +61,18 @@ def artifact_problems(
         if found := _content_problem(artifact):
             kind, detail, level = found
             yield problem_of(task, kind, f"{prefix}{artifact.name}", detail, level)
+
+
+def _excluded_notes(task: Task, selection: Selection, prefix: str) -> Iterator[Problem]:
+    """By pattern, what the protocol excludes: a main deliverable may be named like a leftover."""
+    dropped: dict[str, list[str]] = {}
+    for item in selection.not_shown:
+        if item.reason == "excluded":
+            dropped.setdefault(item.detail, []).append(item.name)
+    for why, names in dropped.items():
+        more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+        detail = f"{why}: {names[0]}{more} will not be looked at"
+        yield problem_of(task, "excluded", f"{prefix}{names[0]}", detail, "note")
 
 
 def _content_problem(artifact: Artifact) -> tuple[str, str, Level] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from beholder.records import Protocol, Submission, Task
-from beholder.tasks.files import identity, text
+from beholder.tasks.files import cell_at, identity, text
 from beholder.tasks.submissions import inside, is_folder
 from beholder.validation.names import is_system_file
 from beholder.validation.records import Problem, problem_of
@@ -45,6 +45,9 @@ def folder_problems(
     yield from _response_problems(task, submission, folder, root, has_file=RESPONSE in entries)
     if not submission.artifacts and not (submission.response or "").strip():
         yield problem_of(task, "missing", folder, "no artifact, and no text in response.txt")
+    elif ARTIFACTS not in entries and protocol is not None and protocol.routing.kind == "strict":
+        detail = "there is no artifacts folder; make one, be it empty"
+        yield problem_of(task, "no_artifacts", f"{folder}{ARTIFACTS}", detail)
     elif not submission.artifacts and protocol is not None and protocol.routing.kind == "visual":
         yield problem_of(
             task, "missing", f"{folder}{ARTIFACTS}", "no artifact, and the protocol looks at nothing else"
@@ -114,7 +117,12 @@ def _task_differences(task: Task, said: Any, path: str, columns: Mapping[str, st
         return
     row = {**task.labels, **task.fields}
     ours = {theirs: name for name, theirs in columns.items()}
-    for key, value in said.items():
+    # A name with dots leads into a table of the row, and of task.json as well.
+    nested = {
+        name: cell_at(said, columns.get(name, name)) for name in task.fields if "." in columns.get(name, name)
+    }
+    inner = {columns.get(name, name): value for name, value in nested.items() if value is not None}
+    for key, value in {**said, **inner}.items():
         name = key if key in row or key == "task_id" else ours.get(key, key)
         if name == "task_id":
             try:
@@ -123,12 +131,22 @@ def _task_differences(task: Task, said: Any, path: str, columns: Mapping[str, st
                 same = False
             expected = task.id
         elif name in row:
-            same, expected = text(value) == row[name], row[name]
+            same, expected = _same(text(value), row[name]), row[name]
         else:
             continue
         if not same:
             detail = f"{key!r} is {_short(text(value))} here and {_short(expected)} in row {task.row}"
             yield problem_of(task, "task_differs", path, f"{detail}; was this run made for these tasks?")
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two cells say the same: a table may have its members in another order."""
+    if one == other:
+        return True
+    try:
+        return one[:1] in "[{" and bool(json.loads(one) == json.loads(other))
+    except (ValueError, RecursionError):
+        return False
 
 
 def _short(value: str) -> str:

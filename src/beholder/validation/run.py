@@ -7,12 +7,13 @@ from pathlib import Path
 
 from beholder.errors import TaskError
 from beholder.evidence import select_artifacts
-from beholder.protocols import BUILT_IN_PLACEHOLDERS
+from beholder.protocols import task_columns
 from beholder.records import Protocol, Submission, Task
 from beholder.tasks import RunDirectory, read_tasks
 from beholder.validation.content import artifact_problems, hosts_of
 from beholder.validation.folder import folder_problems
 from beholder.validation.names import Names
+from beholder.validation.own import own_problems
 from beholder.validation.records import HostUse, Problem, Validation, problem_of
 
 
@@ -33,17 +34,14 @@ def validate_run(
 
     A run directory that cannot be listed is a problem like any other.
     """
-    prompt = protocol.prompt.placeholders if protocol else ()
-    found = read_tasks(
-        tasks_file,
-        placeholders=[name for name in prompt if name not in BUILT_IN_PLACEHOLDERS],
-        group_by=protocol.group_by if protocol else (),
-        columns=columns,
-    )
+    found = read_tasks(tasks_file, columns=columns, **(task_columns(protocol) if protocol else {}))
     problems = [
         Problem(kind="task_file", task_id=None, path=tasks_file.name, detail=str(problem))
         for problem in found.problems
     ]
+    if protocol is not None:
+        for task in found.tasks:
+            problems += own_problems(task, protocol, tasks_file.name)
     try:
         directory = RunDirectory(run_dir, model or run_dir.absolute().name)
     except TaskError as error:
