@@ -77,14 +77,14 @@ async def _workbook(
 ) -> Converted:
     retried = False
     ready = await run(MODULE, "ready_workbook", job, Workbook, suffix=file.suffix)
-    suffix, states = ready.suffix, ready.sheets
+    states, edits, not_computed = ready.sheets, ready.edits, ready.not_computed
     if ready.through_ods:
-        made = await suite.convert(job.name, suffix, ready.data, target="ods")
+        made = await suite.convert(job.name, ready.suffix, ready.data, target="ods")
         retried = made.retried
         ready = await run(MODULE, "ready_workbook", replace(job, data=made.data), Workbook, suffix=".ods")
         facts["through_ods"] = True
     made = await suite.convert(job.name, ready.suffix, ready.data, target="sheets")
-    sheets = ready.sheets or states
+    sheets = _with_states(ready.sheets, states)
     pages = await run(
         MODULE,
         "settle_workbook",
@@ -97,17 +97,24 @@ async def _workbook(
         "sheets": [sheet.name for sheet in visible],
         "hidden_sheets": [sheet.name for sheet in sheets if sheet.state != "visible"],
         "ranges": {sheet.name: sheet.shown or sheet.used for sheet in visible},
-        "edits": list(ready.edits),
+        "edits": sorted({*edits, *ready.edits}),
         "retried": retried or made.retried,
     }
     if pages.sheets is not None:
         facts["empty_sheets"] = [sheet.name for sheet in visible if sheet.name not in pages.sheets]
         facts["sheets_over_the_pages"] = list(pages.sheets[job.policy.pages :])
     warnings = [*file.warnings, *sheet_warnings(sheets, job.name), *pages.warnings]
-    if ready.not_computed:
-        detail = f"no value was saved for formulas with {', '.join(ready.not_computed)}"
+    if not_computed:
+        detail = f"no value was saved for formulas with {', '.join(not_computed)}"
         warnings.append(Warning_(code="formula_not_computed", detail=detail, source=job.name))
     return Converted(pdf=pages.pdf, sheets=pages.sheets, facts=facts | _told(suite), warnings=tuple(warnings))
+
+
+def _with_states(sheets: tuple[Sheet, ...], first: tuple[Sheet, ...]) -> tuple[Sheet, ...]:
+    """The sheets, with what their first format told more exactly: an ODS knows hidden, but not how well."""
+    if [sheet.name for sheet in sheets] != [sheet.name for sheet in first]:
+        return sheets
+    return tuple(replace(one, state=other.state) for one, other in zip(sheets, first, strict=True))
 
 
 def _told(suite: OfficeSuite) -> dict[str, Any]:

@@ -4,7 +4,7 @@ Files that wait are converted by one call of `soffice --convert-to`, a few calls
 profile of its own behind the fence. A call writes one output after the other, in the order of its inputs;
 that is how a hang or a crash is told from slow work, and whose it is:
 
-    out/ has 0000.pdf 0001.pdf, nothing new for `deadline_s`, or the process died
+    out/ has 0000.pdf 0001.pdf and nothing new within a file's time, or the process died
         -> 0002 is tried again alone, 0003 and later go into another call
 
 A file that fails alone, too, while a document known to be good is converted, is broken; if the good one
@@ -22,7 +22,7 @@ import shutil
 import sys
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal
@@ -47,7 +47,10 @@ GATHER_S = 0.02
 """What the first file waits for company."""
 
 DEADLINE_S = 60.0
-"""Wall seconds for one file. The slowest honest ones, of a thousand pages, take a third."""
+"""CPU seconds for one file, which a busy machine does not shorten. The slowest honest ones take a third."""
+
+WALL_FACTOR = 3
+"""Wall seconds for one file, in deadlines: for what waits for ever and uses no CPU."""
 
 START_S = 30.0
 """Wall seconds that start-up may take beyond the first file's; it takes one."""
@@ -191,7 +194,7 @@ class OfficeSuite:
     Args:
         path: The program to use instead of the one that is found.
         calls: Calls side by side.
-        deadline_s: Wall seconds for one file.
+        deadline_s: CPU seconds for one file; thrice that by the clock.
 
     Attributes:
         renderer: Version, fence and profile of what has converted so far; empty before the first file.
@@ -482,13 +485,7 @@ class OfficeSuite:
         self, command: Sequence[str], folder: Path, wanted: Sequence[Path]
     ) -> Literal["done", "hang", "crash"]:
         """Run the program until it ends, or makes no new output within a file's time."""
-        limits = Limits(
-            cpu_s=int(START_S + 2 * self._deadline_s * len(wanted)) + 1,
-            data_bytes=_LIMITS.data_bytes,
-            address_bytes=_LIMITS.address_bytes,
-            file_bytes=_LIMITS.file_bytes,
-            processes=_LIMITS.processes,
-        )
+        limits = replace(_LIMITS, cpu_s=int(START_S + self._deadline_s * (len(wanted) + 1)) + 1)
         clock = asyncio.get_running_loop()
         code = RESTART
         for _ in range(2):  # a new profile asks for one more start
@@ -504,15 +501,20 @@ class OfficeSuite:
                     stderr=said.fileno(),
                 )
             try:
-                made, since = 0, clock.time() + min(START_S, self._deadline_s)
+                start_s = min(START_S, self._deadline_s)
+                made, since, used = 0, clock.time() + start_s, start_s
+                pid = fenced.process.pid
                 ended = asyncio.ensure_future(fenced.wait())
                 try:
                     while not ended.done():
                         await asyncio.wait([ended], timeout=POLL_S)
                         now = sum(path.exists() for path in wanted)
                         if now > made:
-                            made, since = now, clock.time()
-                        elif clock.time() - since > self._deadline_s and not ended.done():
+                            made, since, used = now, clock.time(), _cpu_s(pid)
+                        elif not ended.done() and (
+                            _cpu_s(pid) - used > self._deadline_s
+                            or clock.time() - since > self._deadline_s * WALL_FACTOR
+                        ):
                             return "hang"
                 finally:
                     ended.cancel()
@@ -522,6 +524,15 @@ class OfficeSuite:
             if code != RESTART:
                 break
         return "done" if code == 0 else "crash"
+
+
+def _cpu_s(pid: int) -> float:
+    """CPU seconds that a process has used; 0 where the system does not tell."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, UnicodeError):
+        return 0.0
 
 
 def _settle(item: _Item, conversion: Conversion) -> None:
@@ -538,7 +549,7 @@ def _blame(name: str, result: _Result, deadline_s: float) -> BrokenArtifact:
     """What is wrong with a file that fails where a good one does not."""
     if result.end == "done":
         return BrokenArtifact("LibreOffice cannot load it", slug="corrupt", concerns=name)
-    how = f"does not come to an end within {deadline_s:g} s" if result.end == "hang" else "crashes"
+    how = f"does not come to an end within {deadline_s:g} s of CPU" if result.end == "hang" else "crashes"
     return BrokenArtifact(f"twice: LibreOffice {how} on it", slug="unrenderable", concerns=name)
 
 

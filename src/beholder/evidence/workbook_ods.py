@@ -24,6 +24,7 @@ from beholder.evidence.xmlscan import Scanner, attribute, local
 
 MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 _PART = "content.xml"
+_HIDDEN = "rows and columns beyond the range shown hidden"
 _BLANK = b'<table:table-cell office:value-type="string"><text:p><text:s/></text:p></table:table-cell>'
 _POINTS = {"in": 72.0, "cm": 72 / 2.54, "mm": 72 / 25.4, "pt": 1.0, "pc": 12.0, "px": 0.75}
 _LENGTH = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?)(in|cm|mm|pt|pc|px)$")
@@ -65,6 +66,7 @@ class _Table:
     last_column: int = -1
     ends: list[tuple[int, int]] = field(default_factory=list)
     drawn: bool = False
+    had_hidden: bool = False
     reach_pt: float = 0.0
     flow: int = -1
     cut_text: str = ""
@@ -99,11 +101,19 @@ def ready_ods(job: Job) -> Workbook:
             raise BrokenArtifact("it has no sheets", slug="corrupt", concerns=job.name)
         splices, edits = Splices(), set[str]()
         sheets = tuple(_sheet(table, data, splices, edits) for table in reader.tables)
-        made = _written(package, splices.apply(data), job.name) if splices else job.data
+        made = job.data
+        if splices:
+            charts = _HIDDEN in edits and not any(table.had_hidden for table in reader.tables)
+            made = _written(package, splices.apply(data), job.name, charts=charts)
     return Workbook(data=made, suffix=".ods", sheets=sheets, edits=tuple(sorted(edits)))
 
 
-def _written(package: zipfile.ZipFile, content: bytes, name: str) -> bytes:
+def _written(package: zipfile.ZipFile, content: bytes, name: str, *, charts: bool) -> bytes:
+    """The package with this content.
+
+    Args:
+        charts: They go on to draw rows that only we have hidden.
+    """
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
         done = set()
@@ -115,6 +125,8 @@ def _written(package: zipfile.ZipFile, content: bytes, name: str) -> bytes:
                 continue
             done.add(part)
             data = content if part == _PART else read_part(package, part, name) or b""
+            if charts and part.endswith(f"/{_PART}"):
+                data = data.replace(b'include-hidden-cells="false"', b'include-hidden-cells="true"')
             made.writestr(part, data, zipfile.ZIP_STORED if part == "mimetype" else None)
     return buffer.getvalue()
 
@@ -251,6 +263,7 @@ class _Reader:
         length = 0.0 if unseen else (table.rows.default if style.length is None else style.length)
         table.rows.set(self.row, self.row + count - 1, length)
         self.row_run = _Run(self.row, count, self.scanner.at)
+        table.had_hidden = table.had_hidden or unseen
         table.row_runs.append(self.row_run)
         self.column, self.tail, self.used = 0, None, 0
 
@@ -351,7 +364,7 @@ def _sheet(table: _Table, data: bytes, splices: Splices, edits: set[str]) -> She
         for run in table.column_runs:
             _hide(splices, data, run, columns, b"table:number-columns-repeated", whole=False)
     if rows < extent[0] or columns < extent[1]:
-        edits.add("rows and columns beyond the range shown hidden")
+        edits.add(_HIDDEN)
     width = table.columns.edge(columns)
     if edge is not None and marked >= 0 and _mark(splices, data, table.row_runs[marked], edge):
         edits.add("room for text that flows")
@@ -399,19 +412,16 @@ def _hide(splices: Splices, data: bytes, run: _Run, shown: int, repeated: bytes,
     splices.replace(run.start, tag_stop, first + rest + second)
 
 
-_EMPTY_CELL = re.compile(
-    rb"<table:(?:covered-)?table-cell\b(?:[^>\"']|\"[^\"]*+\"|'[^']*+')*+/>\s*</table:table-row>\s*$"
-)
 _REPEATED = re.compile(rb'\btable:number-columns-repeated="(\d{1,6})"')
 
 
 def _mark(splices: Splices, data: bytes, run: _Run, column: int) -> bool:
     """Note a blank at `column` of a row, whose last tag stands for the empty cells up to the end."""
     row = data[run.start : run.end]
-    last = _EMPTY_CELL.search(row)
-    if last is None:
+    last = row.rfind(b"<table:", 0, max(0, row.rfind(b"</table:table-row")))
+    tag = row[last : tag_end(row, last)] if last >= 0 else b""
+    if not tag.startswith((b"<table:table-cell", b"<table:covered-table-cell")) or not tag.endswith(b"/>"):
         return False
-    tag = last.group(0)[: last.group(0).index(b"/>") + 2]
     repeated = _REPEATED.search(tag)
     count = int(repeated.group(1)) if repeated else 1
     first = MOST_COLUMNS - count
@@ -424,7 +434,7 @@ def _mark(splices: Splices, data: bytes, run: _Run, column: int) -> bool:
         parts.insert(0, with_attribute(tag, name, b"%d" % before))
     if after:
         parts.append(with_attribute(tag, name, b"%d" % after))
-    start = run.start + last.start()
+    start = run.start + last
     splices.replace(start, start + len(tag), b"".join(parts))
     return True
 

@@ -40,6 +40,9 @@ MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 _DIGIT_PT = 5.25
 """A column's width is told in digits of the default font, 7 px each."""
 
+_LINE = 1.22
+"""Height of a line of text in its size."""
+
 _NEW_FUNCTIONS = re.compile(
     r"_xlfn\.(?:_xlws\.)?(ARRAYTOTEXT|BYCOL|BYROW|CHOOSECOLS|CHOOSEROWS|DROP|EXPAND|FILTER|GROUPBY|HSTACK|IMAGE|LAMBDA"
     r"|LET|MAKEARRAY|MAP|PIVOTBY|RANDARRAY|REDUCE|SCAN|SEQUENCE|SORT|SORTBY|TAKE|TEXTAFTER|TEXTBEFORE|TEXTSPLIT|TOCOL"
@@ -95,6 +98,7 @@ class _Scanned:
     data_at: int | None = None
     zero_height: bool = False
     not_computed: set[str] = field(default_factory=set)
+    tall: bool = False
 
 
 def ready_xlsx(job: Job) -> Workbook:
@@ -118,6 +122,8 @@ class _Book:
         self.compute = False
         self.not_computed: set[str] = set()
         self.wide = False
+        self.tall = False
+        self.computed: dict[str, bytes] = {}
 
     def read(self, part: str) -> bytes:
         data = read_part(self.package, part, self.job.name) or b""
@@ -172,15 +178,25 @@ class _Book:
                 sheets.append(Sheet(name=name, state=_STATES.get(state, "visible")))
         if self.wide:
             return Workbook(data=self.job.data, suffix=self.job.suffix, through_ods=True)
+        if self.tall:
+            # LibreOffice fits heights to their content only when it saves: what is drawn must come from that.
+            return Workbook(
+                data=self.written(self.computed) if self.computed else self.job.data,
+                suffix=self.job.suffix,
+                sheets=tuple(sheets),
+                edits=("placeholders of formulas taken out",) if self.computed else (),
+                through_ods=True,
+                not_computed=tuple(sorted(self.not_computed)),
+            )
         return Workbook(
-            data=self.written() if self.parts else self.job.data,
+            data=self.written(self.parts) if self.parts else self.job.data,
             suffix=self.job.suffix,
             sheets=tuple(sheets),
             edits=tuple(sorted(self.edits)),
             not_computed=tuple(sorted(self.not_computed)),
         )
 
-    def written(self) -> bytes:
+    def written(self, parts: dict[str, bytes]) -> bytes:
         """The package with the changed parts; others are copied as they are, unpacked and packed again."""
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as made:
@@ -190,7 +206,7 @@ class _Book:
                 if part in done or member.is_dir():
                     continue
                 done.add(part)
-                data = self.parts.get(part)
+                data = parts.get(part)
                 if data is None:
                     data = read_part(self.package, part, self.job.name) or b""
                 stored = zipfile.ZIP_STORED if len(data) > 4096 and not part.endswith(".xml") else None
@@ -328,6 +344,9 @@ class _Book:
         for start, end in found.values:
             splices.replace(start, end, b"")
             self.edits.add("placeholders of formulas taken out")
+        if splices and not self.wide:
+            self.computed[part] = splices.apply(data)
+        self.tall = self.tall or found.tall
         if rows < extent[0] or columns < extent[1]:
             _hide(
                 splices,
@@ -395,6 +414,7 @@ class _SheetPass:
         self.row = self.column = -1
         self.row_column = -1
         self.used = 0
+        self.fits = False
         self.row_height: float | None = None
         self.row_lines = 1.0
         self.tail: tuple[int, str, _Look] | None = None
@@ -465,7 +485,7 @@ class _SheetPass:
         if row > self.row + 1:
             found.gaps.append((self.scanner.at, self.row + 1, row))
         self.row, self.column, self.row_column = min(row, MOST_ROWS - 1), -1, -1
-        self.tail, self.row_lines, self.used = None, 1.0, 0
+        self.tail, self.row_lines, self.used, self.fits = None, 1.0, 0, False
         found.row_tags.append((self.row, self.scanner.at))
         height = attributes.get("ht")
         if attributes.get("hidden") in _TRUE or attributes.get("zeroHeight") in _TRUE:
@@ -477,6 +497,7 @@ class _SheetPass:
                 self.row_lines = -math.inf
         else:
             self.row_height = 15.0 if found.zero_height else found.rows.default
+            self.fits = True
 
     def start_cell(self, attributes: dict[str, str]) -> None:
         place = parse_cell(attributes.get("r", ""))
@@ -538,6 +559,8 @@ class _SheetPass:
         elif self.kind not in ("inlineStr", "str"):
             shown = ""
         self.tail = (self.column, shown, self.look)
+        if self.fits and self.look.size_pt * _LINE > (self.row_height or 0.0):
+            found.tall = True
         if self.look.wraps and shown:
             room = max(10.0, found.columns.edge(self.column + 1) - found.columns.edge(self.column) - 4)
             lines = sum(
@@ -550,6 +573,7 @@ class _SheetPass:
         found = self.found
         height = self.row_height or 0.0
         if height and self.row_lines > 1:
+            found.tall = found.tall or self.fits
             height = max(height, min(self.row_lines * 14.0, 1_000.0))
         found.rows.set(self.row, self.row, height)
         if self.used:
