@@ -49,8 +49,8 @@ _FAMILIES = {
 _NEEDS_HARDWARE = ("av01", "AV01")
 """Codecs that OpenCV's FFmpeg hands to the graphics card alone: undecodable here, and maybe nowhere else."""
 
-_HANDLER = re.compile(rb"hdlr.{4}\0\0\0\0(vide|soun)", re.DOTALL)
-"""A track's handler (ISO/IEC 14496-12, 8.4.3)."""
+_HANDLER = re.compile(rb"hdlr.{4}(?:\0\0\0\0|mhlr)(vide|soun)", re.DOTALL)
+"""A track's handler (ISO/IEC 14496-12, 8.4.3; QuickTime names the class of handler before it)."""
 
 _MATROSKA_CODEC = re.compile(rb"\x86[\x80-\xff](V_[A-Z]|A_[A-Z])")
 """CodecID of a track: element 86, its size, then a name that begins with the kind (RFC 9559, 27.3)."""
