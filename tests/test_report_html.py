@@ -11,7 +11,7 @@ import pytest
 import beholder
 from beholder.report import Run, build_view, load_run
 from beholder.report.html import render_html
-from beholder.report.pack import pack, page_data, script_safe, story_packs, text_packs, to_json, unpack
+from beholder.report.pack import pack, pack_items, script_safe, to_json, unpack
 from tests.fakes import golden, outdir
 
 
@@ -43,10 +43,11 @@ def test_data_cannot_end_its_element() -> None:
     evil = "</script><!--\u2028\u2029&amp;"
     row = outdir.row(evil, evil, [outdir.repeat(1, (1, 2, 3, 4), rationale=evil)], labels={evil: evil})
     view = build_view([Run(name=evil, rows=[row], summary=outdir.summary(evil, [row]))])
-    text = script_safe(to_json(page_data(view)))
+    packed = pack_items(view)
+    text = script_safe(to_json(packed.page))
     assert not set("<>&\u2028\u2029") & set(text)
     assert json.loads(text)["items"][0]["task"] == evil
-    packs = [*story_packs(view.items), *text_packs(view.items)]
+    packs = [*packed.stories, *packed.texts]
     assert all(re.fullmatch(r"[A-Za-z0-9+/]+=*", one) for one in packs)
     assert unpack(packs[0])[0]["repeats"][0]["rationale"] == evil
 
@@ -92,7 +93,7 @@ def test_a_label_with_too_many_values_is_no_choice() -> None:
         outdir.row(f"t{n}", "x", labels={"level": f"L{n % 3}", "url": f"u{n}", "kind": "map"})
         for n in range(60)
     ]
-    data = page_data(build_view([Run(name="x", rows=rows, summary=outdir.summary("x", rows))]))
+    data = pack_items(build_view([Run(name="x", rows=rows, summary=outdir.summary("x", rows))])).page
     assert data["labels"] == ["level", "url", "kind"]
     assert data["choices"] == [["L0", "L1", "L2"], None, None]
 
@@ -114,9 +115,8 @@ def test_a_number_that_json_lacks_is_an_error_and_so_is_a_strange_object() -> No
 
 def test_items_are_cut_into_packs(tmp_path: Path) -> None:
     """Stories and texts of 60 items lie in two and three packs, in order."""
-    view = build_view([load_run(outdir.write_many(tmp_path / "many", 60))])
-    stories = [unpack(one) for one in story_packs(view.items)]
-    texts = [unpack(one) for one in text_packs(view.items)]
+    packed = pack_items(build_view([load_run(outdir.write_many(tmp_path / "many", 60))]))
+    stories, texts = [unpack(one) for one in packed.stories], [unpack(one) for one in packed.texts]
     assert [len(one) for one in stories] == [50, 10]
     assert [len(one) for one in texts] == [25, 25, 10]
     assert stories[1][0]["task_id"] == "task-0050"

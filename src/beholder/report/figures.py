@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from beholder.report import numbers, words
 from beholder.report.load import Json
@@ -30,7 +31,15 @@ class Scale:
 
     def main(self, value: float | None, passed: bool | None = None) -> str:
         """A task's or a repeat's main score."""
-        return numbers.score(value, self.digits, ends=self.ends or (), pass_at=self.pass_at, passed=passed)
+        return _score_text(value, self.ends, self.pass_at, passed)
+
+
+@lru_cache(maxsize=2**15, typed=True)  # thousands of tasks have some hundred different scores
+def _score_text(
+    value: float | None, ends: tuple[float, float] | None, pass_at: float | None, passed: bool | None
+) -> str:
+    digits = numbers.digits_for(ends)
+    return numbers.score(value, digits, ends=ends or (), pass_at=pass_at, passed=passed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,7 +20,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from beholder.report import words
-from beholder.report.pack import page_data, script_safe, story_packs, text_packs, to_json
+from beholder.report.pack import pack_items, script_safe, to_json
 from beholder.report.plots import MARKERS, build_plots
 from beholder.report.view import ReportView
 
@@ -34,14 +34,14 @@ def render_html(view: ReportView) -> str:
     """The page. Every text of the view is escaped by the template, or is JSON in a data block."""
     style = "".join(map(_source, STYLES))
     script = _joined_script()
-    data = page_data(view)
+    packed = pack_items(view)
     plots = build_plots(view)
     return (
         _environment()
         .get_template("report.html")
         .render(
             view=view,
-            data=data,
+            data=packed.page,
             plots=[(plot, Markup(plot.svg)) for plot in plots],  # noqa: S704 - drawn here, its texts escaped
             markers=len(MARKERS),
             states=words.STATES,
@@ -49,9 +49,9 @@ def render_html(view: ReportView) -> str:
             policy=content_security_policy(style, script),
             style=Markup(style),  # noqa: S704 - our own file, not data
             script=Markup(script),  # noqa: S704 - our own file, not data
-            page_json=Markup(script_safe(to_json(data))),  # noqa: S704 - no <, > or & is left in it
-            story_packs=story_packs(view.items),
-            text_packs=text_packs(view.items),
+            page_json=Markup(script_safe(to_json(packed.page))),  # noqa: S704 - no <, > or & is left in it
+            story_packs=packed.stories,
+            text_packs=packed.texts,
         )
     )
 

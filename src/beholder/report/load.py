@@ -151,8 +151,7 @@ def url(*parts: str) -> str:
 
 def is_inside(path: str) -> bool:
     """Whether a relative POSIX path stays below where it starts."""
-    pure = PurePosixPath(path)
-    return bool(path) and not pure.is_absolute() and ".." not in pure.parts
+    return bool(path) and not path.startswith("/") and ".." not in path.split("/")
 
 
 def _relative(out_dir: Path, report_dir: Path) -> str:

@@ -8,11 +8,15 @@ from collections.abc import Iterable, Sequence
 from beholder.report import numbers, words
 from beholder.report.figures import Figures, Note
 from beholder.report.items import ItemView
+from beholder.report.load import Json
 from beholder.report.repeats import RepeatView
 from beholder.report.view import ReportView
 
 RATIONALE_CHARS = 600
 """Longest rationale shown here; `report.html` has every word."""
+
+MOST_TASKS, MOST_WORDS = 400, 80
+"""Rows of the tasks' table, and items with the judge's words: a forge shows half a megabyte of text."""
 
 _ESCAPES = {
     "&": "&amp;",
@@ -155,9 +159,13 @@ def _tasks(view: ReportView) -> list[str]:
             " · ".join(item.repeat_scores),
             _notes(item),
         ]
-        for item in view.items
+        for item in view.items[:MOST_TASKS]
     )
-    return ["## Tasks", "", *table(head, rows, numeric=[3])]
+    lines = ["## Tasks", "", *table(head, rows, numeric=[3])]
+    if len(view.items) > MOST_TASKS:
+        left = f"The first {MOST_TASKS} of {numbers.count(len(view.items))}; all are in `report.html`."
+        lines += ["", left]
+    return lines
 
 
 def _notes(item: ItemView) -> str:
@@ -175,15 +183,24 @@ def _reason(note: Note) -> str:
 
 
 def _words(view: ReportView) -> list[str]:
+    judged = [index for index in range(len(view.items)) if view.items.row(index).get("repeats")]
+    if not judged:
+        return []
     lines = ["## What the judge said"]
-    for item in view.items:
-        if not item.repeats:
-            continue
+    if len(judged) > MOST_WORDS:
+        judged = sorted(judged, key=lambda index: _lowest_first(view.items.row(index)))[:MOST_WORDS]
+        lines += ["", f"Of the {MOST_WORDS} lowest scores; every word is in `report.html`."]
+    for item in (view.items[index] for index in judged):
         title = f"{escape(item.task_id)}, {escape(item.model)}: {words.STATES.get(item.state, item.state)}"
         lines += ["", "<details>", f"<summary>{_in_html(title)}</summary>", ""]
         lines += [line for repeat in item.repeats for line in (_repeat(repeat), "")]
         lines += ["</details>"]
-    return lines if len(lines) > 1 else []
+    return lines
+
+
+def _lowest_first(row: Json) -> tuple[bool, float]:
+    score = row.get("main_score")
+    return (score is None, score or 0)
 
 
 def _in_html(text: str) -> str:

@@ -15,7 +15,8 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from beholder.report import words
@@ -33,15 +34,38 @@ _UNSAFE_IN_SCRIPT = str.maketrans({char: f"\\u{ord(char):04x}" for char in "<>&\
 _LEVEL = 6
 
 
-def page_data(view: ReportView) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Packed:
+    """The three layers: `page` is JSON-ready, the packs are text for the page."""
+
+    page: dict[str, Any]
+    stories: list[str]
+    texts: list[str]
+
+
+def pack_items(view: ReportView) -> Packed:
+    """The data of every item, each built once and kept only packed."""
+    items = view.items
+    labels = _label_names(items)
+    cards: list[dict[str, Any]] = []
+    stories: list[str] = []
+    for start in range(0, len(items), STORIES):
+        built = [items[index] for index in range(start, min(start + STORIES, len(items)))]
+        cards += [_card(item, labels) for item in built]
+        stories.append(pack(built))
+    texts = [
+        pack([items.verbatim(index) for index in range(start, min(start + TEXTS, len(items)))])
+        for start in range(0, len(items), TEXTS)
+    ]
+    return Packed(page=_page(view, labels, cards), stories=stories, texts=texts)
+
+
+def _page(view: ReportView, labels: list[str], cards: list[dict[str, Any]]) -> dict[str, Any]:
     """What the gallery knows of every item, and the words for its codes."""
-    labels = _label_names(view.items)
-    cards = [_card(item, labels) for item in view.items]
     return {
         "models": [model.name for model in view.models],
         "labels": labels,
         "choices": _choices(labels, cards),
-        "range": list(view.scale.ends) if view.scale.ends else None,
         "digits": view.scale.digits,
         "states": dict(words.STATES),
         "stories": STORIES,
@@ -49,16 +73,6 @@ def page_data(view: ReportView) -> dict[str, Any]:
         "codes": _codes(cards),
         "items": cards,
     }
-
-
-def story_packs(items: Items) -> Iterator[str]:
-    """The items' stories, `STORIES` to a pack."""
-    return _packs(items, STORIES, lambda index: items[index])
-
-
-def text_packs(items: Items) -> Iterator[str]:
-    """The items' prompts and replies, `TEXTS` to a pack."""
-    return _packs(items, TEXTS, items.verbatim)
 
 
 def to_json(value: Any) -> str:
@@ -80,11 +94,6 @@ def pack(value: Any) -> str:
 def unpack(text: str) -> Any:
     """What `pack` was given, as plain JSON."""
     return json.loads(zlib.decompress(base64.b64decode(text)))
-
-
-def _packs(items: Items, size: int, build: Any) -> Iterator[str]:
-    for start in range(0, len(items), size):
-        yield pack([build(index) for index in range(start, min(start + size, len(items)))])
 
 
 def _fields(value: object) -> dict[str, Any]:
@@ -140,7 +149,7 @@ def _choices(labels: list[str], cards: list[dict[str, Any]]) -> list[list[str] |
 def _codes(cards: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
     """The words for every code that occurs."""
 
-    def told(codes: set[str], say: Any) -> dict[str, str]:
+    def told(codes: set[str], say: Callable[[str], str]) -> dict[str, str]:
         return {code: say(code) for code in sorted(codes)}
 
     return {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from beholder.report import numbers, words
@@ -134,6 +135,7 @@ def _names(*sources: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(key for source in sources for key in source))
 
 
+@lru_cache(maxsize=2**15, typed=True)  # true, 1 and 1.0 are equal and are not the same
 def _value(value: float | bool | None, ends: tuple[float, float] | None = None) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
