@@ -14,8 +14,7 @@ from beholder.errors import ConfigError
 from beholder.stats import holm
 
 CI_METHOD = (
-    "95 %: Gaffke's bounded mean over the differences of tasks that both have a number for, with a weight of "
-    "0.8 tasks at 1.5 times the largest difference"
+    "95 %: interval of a bounded mean after Gaffke, over the differences of tasks that both have a number for"
 )
 TEST_METHOD = (
     "Differences: sign-flip permutation, two-sided. Passes: McNemar's exact test, two-sided. p_holm: Holm's "

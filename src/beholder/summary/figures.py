@@ -19,12 +19,12 @@ FloatArray = NDArray[np.float64]
 
 OUTCOMES = ("scored", "absent", "unscored")
 CI_METHOD = (
-    "95 %: Gaffke's interval of a bounded mean over tasks, with a weight of 0.8 tasks at the end of the "
-    "scale; null for fewer than two tasks. Shares: Wilson's score interval."
+    "95 %: interval of a bounded mean over tasks after Gaffke: random weights, and one of 0.8 tasks beyond "
+    "the sample, within the scale; null for fewer than two tasks. Shares: Wilson's score interval."
 )
 CI_METHOD_CLUSTERED = (
-    "95 %: Gaffke's interval of a bounded mean over clusters of tasks with the same {cluster}, with a weight "
-    "of 0.8 clusters at the end of the scale; null for fewer than two clusters."
+    "95 %: interval of a bounded mean after Gaffke over clusters of tasks with the same {cluster}: random "
+    "weights, and one of 0.8 clusters beyond the sample, within the scale; null for fewer than two clusters."
 )
 
 
