@@ -214,7 +214,8 @@ def test_a_text_is_cut(tmp_path: Path) -> None:
         "evidence", "long.txt", "--out-dir", "seen", "--max-output-text-chars", "100", cwd=tmp_path
     )
     (one,) = document["files"]
-    assert one["warnings"][0]["code"] == "truncated"
+    (warning,) = one["warnings"]
+    assert (warning["code"], warning["detail"]) == ("truncated", "100 of 50000 characters are shown")
     written = (tmp_path / "seen" / one["folder"] / one["texts"][0]).read_text()
     assert len(written) <= 100
 

@@ -56,10 +56,10 @@ def test_frames_keep_their_ends() -> None:
 def test_texts_share_characters() -> None:
     """A short text stays whole, long ones share the rest, in their order, and each cut is told."""
     texts = [("a.md", "x" * 100), ("b.md", "short"), ("c.md", "y" * 100)]
-    kept, warnings = cut_texts(texts, 45)
+    kept, warnings = cut_texts(texts, 45, [100, 5, 1_000_000])
     assert [(name, len(text)) for name, text in kept] == [("a.md", 20), ("b.md", 5), ("c.md", 20)]
     assert [(one.source, one.detail) for one in warnings] == [
         ("a.md", "20 of 100 characters are shown"),
-        ("c.md", "20 of 100 characters are shown"),
+        ("c.md", "20 of 1000000 characters are shown"),
     ]
-    assert cut_texts(texts, 1000) == (tuple(texts), ())
+    assert cut_texts(texts, 1000, [100, 5, 100]) == (tuple(texts), ())

@@ -19,6 +19,8 @@ from beholder.evidence.record import open_record
 from beholder.evidence.renderers import KINDS, Renderers, fence_gaps
 from beholder.evidence.select import Selection, select_artifacts
 from beholder.evidence.share import cut_pictures, cut_texts, picture_shares
+from beholder.evidence.text import SPARE_CHARS
+from beholder.evidence.visible import visible_text
 from beholder.records import (
     Artifact,
     ArtifactEvidence,
@@ -123,12 +125,12 @@ class EvidenceEngine:
             return _nothing(selection)
         if selection.route == "text":
             results = await self._show_all(submission, selection.chosen, "text")
-            response = _response(submission)
+            response = await self._response(submission)
             return await self._assemble(selection, results, response)
         results = await self._show_all(submission, selection.chosen, None)
         results += await self._show_all(submission, selection.beside, "text")
         wanted = self._routing.kind == "visual" and "response" in self._texts
-        return await self._assemble(selection, results, _response(submission) if wanted else None)
+        return await self._assemble(selection, results, await self._response(submission) if wanted else None)
 
     async def _show_all(
         self, submission: Submission, chosen: Sequence[Artifact], kind: str | None
@@ -172,8 +174,11 @@ class EvidenceEngine:
         artifacts = (*(result.record for result in everything), *selection.not_shown)
         pictures = tuple(picture for result in everything for picture in result.shown.pictures)
         videos = tuple(video for result in everything for video in result.shown.videos)
+        told = [(text, result.record) for result in everything for text in result.shown.texts]
         texts, cuts = cut_texts(
-            [text for result in everything for text in result.shown.texts], self._policy.text_chars
+            [text for text, _ in told],
+            self._policy.text_chars,
+            [record.facts.get("characters", len(text)) for (_, text), record in told],
         )
         warnings = [warning for result in everything for warning in result.shown.warnings]
         warnings += cuts
@@ -209,6 +214,14 @@ class EvidenceEngine:
             warnings=tuple(warnings),
             renderer=renderer,
         )
+
+    async def _response(self, submission: Submission) -> _Result | None:
+        """The response text, if there is one."""
+        words = submission.response or ""
+        if not words.strip():
+            return None
+        keep = self._policy.text_chars + SPARE_CHARS
+        return await in_thread(RESPONSE_NAME, _response_shown, words, keep)
 
     # --- one artifact ---------------------------------------------------------------------------
 
@@ -257,21 +270,23 @@ def _record(
     )
 
 
-def _response(submission: Submission) -> _Result | None:
-    """The response text as evidence, if there is one."""
-    words = submission.response or ""
-    if not words.strip():
-        return None
+def _response_shown(words: str, keep: int) -> _Result:
+    """The response text as evidence, as a text file of its own would be shown.
+
+    Args:
+        keep: Characters held; the others are counted.
+    """
     data = words.encode("utf-8", "surrogatepass")
+    text, made_visible = visible_text(words[:keep])
     record = ArtifactEvidence(
         name=RESPONSE_NAME,
         sha256=hashlib.sha256(data).hexdigest(),
         size_bytes=len(data),
         kind="text",
         status="shown",
-        facts={"characters": len(words)},
+        facts={"characters": len(text) + len(words[keep:]), "made_visible": made_visible},
     )
-    return _Result(record, Shown(texts=((RESPONSE_NAME, words),)))
+    return _Result(record, Shown(texts=((RESPONSE_NAME, text),)))
 
 
 def _blocked_detail(hosts: tuple[str, ...], network: NetworkPolicy) -> str:

@@ -41,16 +41,21 @@ def picture_shares(wants: Mapping[int, int], files: int, budget: int) -> list[in
 
 
 def cut_texts(
-    texts: Sequence[tuple[str, str]], chars: int
+    texts: Sequence[tuple[str, str]], chars: int, in_all: Sequence[int]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[Warning_, ...]]:
-    """(the texts cut to `chars` characters in all, what was cut). Shared fairly; the order stays."""
+    """(the texts cut to `chars` characters in all, what was cut). Shared fairly; the order stays.
+
+    Args:
+        in_all: How many characters each has, for what is said of a cut: a text that is far longer than the
+            budget is not held as a whole.
+    """
     shares = fair_shares([len(text) for _, text in texts], chars)
     kept: list[tuple[str, str]] = []
     warnings: list[Warning_] = []
-    for (name, text), share in zip(texts, shares, strict=True):
+    for (name, text), share, whole in zip(texts, shares, in_all, strict=True):
         part, left_out = cut_text(text, share)
         kept.append((name, part))
         if left_out:
-            detail = cut_note(len(part), len(text))
+            detail = cut_note(len(part), whole)
             warnings.append(Warning_(code="truncated", detail=detail, source=name))
     return tuple(kept), tuple(warnings)
