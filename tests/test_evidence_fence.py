@@ -1,0 +1,158 @@
+"""The fence: a program behind it has no network, no rights, no environment, and an end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from beholder.errors import RendererFailed
+from beholder.evidence.fence import Fence, Limits, best_fence, fences, limits_script, make_folder, start_fenced
+
+PYTHON = "/usr/bin/python3"
+linux = pytest.mark.skipif(sys.platform != "linux", reason="the fence's stronger half is Linux'")
+python = pytest.mark.skipif(not Path(PYTHON).exists(), reason="no Python that another user may run")
+
+
+async def behind(command: list[str], *, limits: Limits = Limits(), fence: Fence | None = None) -> tuple[int, str]:
+    way = fence or best_fence()
+    folder = make_folder("beholder-test-", way)
+    try:
+        fenced = await start_fenced(
+            way, command, folder, limits=limits, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        )
+        assert fenced.process.stdout is not None
+        said = await fenced.process.stdout.read()
+        code = await fenced.wait()
+        await fenced.aclose()
+    finally:
+        for path in sorted(folder.rglob("*"), reverse=True):
+            path.unlink()
+        folder.rmdir()
+    return code, said.decode()
+
+
+def test_environment() -> None:
+    """A fenced program sees four variables, and none of ours."""
+    code, said = asyncio.run(behind(["/usr/bin/env"]))
+    assert code == 0
+    names = {line.partition("=")[0] for line in said.splitlines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} == {"HOME", "TMPDIR", "PATH", "LANG"}
+
+
+@linux
+@python
+def test_no_network() -> None:
+    """Where the fence says that the network is off, a listener on this machine is not reached."""
+    fence = best_fence()
+    if fence.network != "off":
+        pytest.skip(f"this system allows no network namespace: {fence.reason}")
+    reached = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(0.2)
+        port = server.getsockname()[1]
+        connect = f"import socket; socket.create_connection(('127.0.0.1', {port}), 5)"
+        code, _ = asyncio.run(behind([PYTHON, "-c", connect]))
+        try:
+            server.accept()
+            reached.set()
+        except TimeoutError:
+            pass
+        assert code != 0
+        assert not reached.is_set()
+        # The same program reaches it without the fence, so that the test can fail.
+        assert os.spawnl(os.P_WAIT, PYTHON, PYTHON, "-c", connect) == 0
+
+
+@linux
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root hands over")
+def test_unprivileged() -> None:
+    """Under root the program is another user, with no groups and no way back."""
+    code, said = asyncio.run(behind(["/bin/sh", "-c", "id -u; id -G; grep NoNewPrivs /proc/self/status"]))
+    user = str(best_fence().owner)
+    assert code == 0
+    assert said.split() == [user, user, "NoNewPrivs:", "1"]
+
+
+@linux
+@python
+def test_memory_limit() -> None:
+    """A program that takes more memory than it may fails, and the machine does not."""
+    small = Limits(data_bytes=200 * 2**20)
+    code, said = asyncio.run(behind([PYTHON, "-c", "x = bytearray(400 * 2**20)"], limits=small))
+    assert code != 0
+    assert "MemoryError" in said
+    assert asyncio.run(behind([PYTHON, "-c", "x = bytearray(2**20)"], limits=small))[0] == 0
+
+
+@linux
+@python
+def test_file_limit() -> None:
+    """A program writes no larger file than it may."""
+    code, _ = asyncio.run(
+        behind(["/bin/sh", "-c", "head -c 3000000 /dev/zero > big"], limits=Limits(file_bytes=2**20))
+    )
+    assert code != 0
+
+
+def test_group_ends() -> None:
+    """Closing ends what the program has started, too, and leaves at once."""
+
+    async def leave() -> int:
+        fence = best_fence()
+        folder = make_folder("beholder-test-", fence)
+        command = ["/bin/sh", "-c", "sleep 600 & echo $!; wait"]
+        fenced = await start_fenced(fence, command, folder, limits=Limits(), stdout=asyncio.subprocess.PIPE)
+        assert fenced.process.stdout is not None
+        child = int(await fenced.process.stdout.readline())
+        await fenced.aclose()
+        folder.rmdir()
+        for _ in range(100):
+            try:
+                os.kill(child, 0)
+            except ProcessLookupError:
+                return child
+            await asyncio.sleep(0.05)
+        raise AssertionError("the child lives on")
+
+    assert asyncio.run(leave()) > 0
+
+
+def test_ways_are_told() -> None:
+    """Each way but the best says what it lacks, and the last needs nothing of the system."""
+    ways = fences()
+    assert ways[-1].before == ()
+    assert all(way.reason for way in ways[1:])
+    assert {"network", "user"} <= best_fence().info().keys()
+
+
+@pytest.mark.parametrize("way", range(len(fences())))
+def test_every_way(way: int) -> None:
+    """Every way that this system allows starts a program, the weakest included."""
+    fence = fences()[way]
+    code, said = asyncio.run(behind(["/bin/sh", "-c", "echo started"], fence=fence))
+    assert said.strip() == "started" or (fence.reason == "" and code != 0)
+
+
+def test_limits_in_words() -> None:
+    """Only limits that were asked for are set, and processes only for a user of their own."""
+    assert "ulimit -v" not in limits_script(Limits(cpu_s=5), processes=True)
+    assert "ulimit -t 5" in limits_script(Limits(cpu_s=5), processes=True)
+    assert "-u 9" not in limits_script(Limits(processes=9), processes=False)
+    assert "-u 9" in limits_script(Limits(processes=9), processes=True)
+
+
+def test_cannot_start() -> None:
+    """A program that is not there is our failure, in one sentence."""
+
+    async def start() -> None:
+        fence = Fence(before=("/nowhere/setpriv",))
+        await start_fenced(fence, ["true"], Path("/"), limits=Limits())
+
+    with pytest.raises(RendererFailed, match="cannot be started"):
+        asyncio.run(start())
