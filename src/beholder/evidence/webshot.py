@@ -36,8 +36,8 @@ from beholder.evidence.serve import ServedFolder
 from beholder.records import NetworkPolicy, Picture, Warning_
 
 CAPTURE_S = 60.0
-"""Wall seconds for all pictures of one page: it takes a tenth of one, and tens where eight tall pages share the
-two cores of a busy machine. A page that hangs is known by then, and has `GRACE_S`."""
+"""Wall seconds for all pictures of one page: it takes a tenth of one, and tens where eight tall pages share
+the two cores of a busy machine. A page that hangs is known by then, and has `GRACE_S`."""
 
 GRACE_S = 5.0
 """The same for a page that was cut short: it may be busy, or hang."""
