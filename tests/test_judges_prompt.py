@@ -192,9 +192,12 @@ def test_texts_stand_between_markers() -> None:
 
 
 def test_missing_texts_are_said() -> None:
-    """Without a response or an artifact's text the prompt says so."""
-    got = render_prompt("{response} {artifacts}", ["response", "artifacts"], {}, NOTHING)
+    """Without a response or an artifact's text the prompt says so; beside pictures, that none is shown."""
+    texts = Evidence(status="ok", route="text")
+    got = render_prompt("{response} {artifacts}", ["response", "artifacts"], {}, texts)
     assert got == "(no response text) (no text artifact)"
+    got = render_prompt("{response} {artifacts}", ["response", "artifacts"], {}, NOTHING)
+    assert got == "(no response text is shown here) (no text artifact is shown here)"
 
 
 @given(st.text())

@@ -72,10 +72,14 @@ def render_prompt(
 def _value(name: str, fields: Mapping[str, str], evidence: Evidence) -> str:
     if name == "media":
         return describe_media(evidence)
+    # Where pictures are judged, a text that is not here may exist all the same.
+    shown = " is shown here" if evidence.route == "visual" else ""
     if name == "response":
-        return _quote_all([text for text in evidence.texts if text[0] == RESPONSE_NAME], "no response text")
+        texts = [text for text in evidence.texts if text[0] == RESPONSE_NAME]
+        return _quote_all(texts, f"no response text{shown}")
     if name == "artifacts":
-        return _quote_all([text for text in evidence.texts if text[0] != RESPONSE_NAME], "no text artifact")
+        texts = [text for text in evidence.texts if text[0] != RESPONSE_NAME]
+        return _quote_all(texts, f"no text artifact{shown}")
     return fields[name]
 
 
