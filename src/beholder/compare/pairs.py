@@ -80,9 +80,16 @@ def _criterion(
     both: Sequence[Both], key: str, ends: tuple[float, float], *, clustered: bool
 ) -> dict[str, Any]:
     """As `_difference`, over tasks that both runs have the criterion of: scored ones."""
-    known = [one for one in both if key in one.a["scores"] and key in one.b["scores"]]
+    known = [one for one in both if _judged_by(one.a, key, ends) and _judged_by(one.b, key, ends)]
     values = [_minus(one.b["scores"][key], one.a["scores"][key]) for one in known]
     return _figures(values, [one.cluster for one in known] if clustered else None, ends)
+
+
+def _judged_by(row: Json, key: str, ends: tuple[float, float]) -> bool:
+    """Whether a row has a criterion on this scale: a task's own criteria may only share its name."""
+    own = row.get("criteria")
+    same = own is None or any(one["key"] == key and (one["min"], one["max"]) == ends for one in own)
+    return same and key in row["scores"]
 
 
 def _figures(
