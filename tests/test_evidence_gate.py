@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from pathlib import Path
+
 from beholder.evidence.egress import Egress
 from beholder.evidence.gate import MAX_NOTED, Gate
+from beholder.evidence.record import open_record
 from beholder.records import NetworkPolicy
 
 SOME = NetworkPolicy(mode="hosts", hosts=("cdn.example.com",), given=True)
@@ -33,6 +37,24 @@ def test_without_a_way_out() -> None:
     gate = Gate(NetworkPolicy())
     assert not gate.may_go("https://cdn.example.com/x")
     assert gate.outside == {"cdn.example.com"}
+
+
+def test_what_a_record_answers(tmp_path: Path) -> None:
+    """On a replay every outside host may be asked, for nobody is; inner addresses and sockets may not."""
+    open_record(tmp_path, replay=False)
+    gate = Gate(NetworkPolicy(), record=open_record(tmp_path, replay=True))
+    assert gate.replaying
+    assert gate.may_go("https://cdn.example.com/x")
+    assert not gate.may_go("wss://cdn.example.com/x")
+    assert not gate.may_go("http://10.0.0.1/x")
+    assert gate.facts()["record"] == {
+        "mode": "replay",
+        "answers": 0,
+        "sha256": hashlib.sha256(b"").hexdigest(),
+    }
+    recording = Gate(NetworkPolicy(), record=open_record(tmp_path, replay=False))
+    assert not recording.may_go("https://cdn.example.com/x")
+    assert "record" not in Gate(NetworkPolicy()).facts()
 
 
 def test_what_became_of_requests() -> None:

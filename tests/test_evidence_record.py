@@ -46,6 +46,7 @@ def test_what_is_kept_is_found(method: str, url: str, body: bytes | None, told: 
         again = open_record(Path(folder), replay=True)
         assert again.find(asked) == told
         assert again.find(Asked(method, url + "x", body)) is None
+        assert again.find(Asked(method, url, body, "bytes=0-9")) is None
         assert again.find(Asked(method, url, (body or b"") + b"x")) is None
 
 

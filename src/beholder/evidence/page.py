@@ -654,7 +654,8 @@ def _asked(request: JSON) -> Asked:
     body: bytes | None = None
     if request.get("hasPostData"):
         body = b"".join(base64.b64decode(one.get("bytes", "")) for one in request.get("postDataEntries", ()))
-    return Asked(str(request["method"]), str(request["url"]), body)
+    headers = {str(name).lower(): str(value) for name, value in request.get("headers", {}).items()}
+    return Asked(str(request["method"]), str(request["url"]), body, headers.get("range", ""))
 
 
 def _plain(text: str) -> str:

@@ -1,12 +1,12 @@
 """What the outside answered to pages, kept in a folder, and pages drawn from that folder alone.
 
     DIR/record.json                         {"format": "beholder-record", "schema": 1}
-    DIR/answers/<k>/<key>.json              one answer: {method, url, body_sha256, status, headers, content,
-                                            content_bytes, error}
+    DIR/answers/<k>/<key>.json              one answer: {method, url, body_sha256, part, status, headers,
+                                            content, content_bytes, error}
     DIR/contents/<c>/<sha256>               its content, decoded, once however often it was sent
 
-`key` is the SHA-256 of method, URL and the digest of what was sent along; `<k>` and `<c>` are the first two
-digits. Nothing that a page or a host says becomes a part of a path. The first answer to a request is kept,
+`key` is the SHA-256 of method, URL, part and the digest of what was sent along; `<k>` and `<c>` are the first
+two digits. Nothing that a page or a host says becomes a part of a path. The first answer to a request is kept,
 and every later page of the same record gets it: a record is of one mind. A failure gives way to an answer.
 Files appear whole or not at all, so that two processes may write to one record.
 """
@@ -38,12 +38,14 @@ _MAX_URL = 65_536
 
 _HEADERS = frozenset(
     (
+        "accept-ranges",
         "access-control-allow-credentials",
         "access-control-allow-headers",
         "access-control-allow-methods",
         "access-control-allow-origin",
         "access-control-expose-headers",
         "content-disposition",
+        "content-range",
         "content-language",
         "content-security-policy",
         "content-type",
@@ -67,11 +69,13 @@ class Asked:
 
     Attributes:
         body: What was sent along, or None: nothing.
+        part: The header `Range`, where only a part was asked for, as players do.
     """
 
     method: str
     url: str
     body: bytes | None = None
+    part: str = ""
 
     @property
     def body_sha256(self) -> str:
@@ -81,7 +85,8 @@ class Asked:
     @property
     def key(self) -> str:
         """Where its answer lies."""
-        said = f"{self.method}\n{self.body_sha256}\n{self.url}".encode("utf-8", "surrogatepass")
+        lines = (self.method, self.body_sha256, self.part, self.url)
+        said = "\n".join(lines).encode("utf-8", "surrogatepass")
         return hashlib.sha256(said).hexdigest()
 
 
@@ -150,6 +155,7 @@ class Record:
             "method": asked.method,
             "url": asked.url.encode("utf-8", "backslashreplace").decode(),
             "body_sha256": asked.body_sha256,
+            "part": asked.part,
             "status": answer.status,
             "headers": [list(header) for header in answer.headers],
             "content": content,
