@@ -41,6 +41,7 @@ def normalise(image: Image.Image, *, deep: bool = False) -> tuple[Image.Image, t
         deep: The file holds more than 8 bits a channel, of which the decoder has kept the upper 8.
     """
     from PIL import Image as Images
+    from PIL import ImageChops
 
     done: list[str] = []
     profile = image.info.get("icc_profile")
@@ -55,7 +56,7 @@ def normalise(image: Image.Image, *, deep: bool = False) -> tuple[Image.Image, t
         done.append("16 bits a channel reduced to 8")
     alpha = None
     if image.has_transparency_data:
-        layer = image.convert("RGBA")
+        layer = image if image.mode == "RGBA" else image.convert("RGBA")
         image, alpha = layer.convert("RGB"), layer.getchannel("A")
         if alpha.getextrema()[0] == 255:  # type: ignore[comparison-overlap,unused-ignore]
             alpha = None  # fully opaque: a judge sees the same, so the bytes may stay
@@ -65,9 +66,8 @@ def normalise(image: Image.Image, *, deep: bool = False) -> tuple[Image.Image, t
     if words:
         done.append(words)
     if alpha is not None:
-        white = Images.new("RGB", image.size, "white")
-        white.paste(image, mask=alpha)
-        image = white
+        # In place: white where nothing is, and as much of it as shines through.
+        image.paste("white", (0, 0, *image.size), mask=ImageChops.invert(alpha))
         done.append("composited on white")
     return image, tuple(done)
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from beholder.errors import RendererFailed
-from beholder.evidence.layout import scaled_size
 from beholder.records import MediaLimits
 
 Pixels = NDArray[np.uint8]
@@ -53,9 +52,9 @@ def encode_pixels(pixels: Pixels, limits: MediaLimits) -> tuple[bytes, str, str]
         *(cv2.IMWRITE_PNG_COMPRESSION, 1),
         *(cv2.IMWRITE_PNG_FILTER, cv2.IMWRITE_PNG_FILTER_NONE),
     ]
-    if is_grey(pixels):
-        pixels = np.ascontiguousarray(pixels[:, :, 0])
-    return _imencode(".png", pixels, settings), "image/png", "encoded as PNG, lossless"
+    grey = grey_of(pixels)
+    data = _imencode(".png", pixels if grey is None else grey, settings)
+    return data, "image/png", "encoded as PNG, lossless"
 
 
 def _imencode(suffix: str, pixels: Any, settings: list[int]) -> bytes:
@@ -76,42 +75,27 @@ def is_drawn(pixels: Pixels) -> bool:
     return bool((rows[:, 1:] == rows[:, :-1]).all(axis=2).mean() >= DRAWN_SHARE)
 
 
-def is_grey(pixels: Pixels) -> bool:
-    """Whether red, green and blue are equal everywhere."""
+def grey_of(pixels: Pixels) -> Pixels | None:
+    """(height, width): the one channel of a picture in which red, green and blue are equal; else None."""
     sample = pixels[:: max(1, pixels.shape[0] // _ROWS)]
-    if not _equal_channels(sample):
-        return False
-    return _equal_channels(pixels)
-
-
-def _equal_channels(pixels: Pixels) -> bool:
-    blue = pixels[:, :, 0]
-    return np.array_equal(blue, pixels[:, :, 1]) and np.array_equal(blue, pixels[:, :, 2])
+    # Most coloured pictures are told by a few rows.
+    if not np.array_equal(sample[:, :, 0], sample[:, :, 2]):
+        return None
+    blue, green, red = cv2.split(pixels)
+    if cv2.norm(blue, green, cv2.NORM_INF) or cv2.norm(blue, red, cv2.NORM_INF):
+        return None
+    return np.asarray(blue, dtype=np.uint8)
 
 
 def is_flat_pixels(pixels: Pixels) -> bool:
     """Whether `FLAT_SHARE` of the pixels have one colour, each channel within `FLAT_STEP` of it."""
     step_y, step_x = (max(1, length // 128) for length in pixels.shape[:2])
+    sample = np.ascontiguousarray(pixels[::step_y, ::step_x])
+    colour = np.median(sample.reshape(-1, 3), axis=0)
     # A sample tells that most pictures are not flat, at a hundredth of the whole count's cost.
-    return _of_one_colour(pixels[::step_y, ::step_x], FLAT_SHARE - 0.05) and _of_one_colour(
-        pixels, FLAT_SHARE
-    )
+    return _share_near(sample, colour) >= FLAT_SHARE - 0.05 and _share_near(pixels, colour) >= FLAT_SHARE
 
 
-def _of_one_colour(pixels: Pixels, share: float) -> bool:
-    least = share * pixels.shape[0] * pixels.shape[1]
-    for channel in range(3):
-        counts = np.bincount(pixels[:, :, channel].ravel(), minlength=256)
-        peak = int(counts.argmax())
-        if counts[max(0, peak - FLAT_STEP) : peak + FLAT_STEP + 1].sum() < least:
-            return False
-    return True
-
-
-def shrink_pixels(pixels: Pixels, scale: float) -> tuple[Pixels, str]:
-    """(the picture at `scale` in (0, 1], what to say of it)."""
-    height, width = pixels.shape[:2]
-    size = scaled_size(width, height, scale)
-    small = cv2.resize(pixels, size, interpolation=cv2.INTER_AREA)
-    words = f"shrunk from {width}x{height} to {size[0]}x{size[1]} (area mean, factor {scale:.3f})"
-    return np.asarray(small, dtype=np.uint8), words
+def _share_near(pixels: Pixels, colour: NDArray[np.float64]) -> float:
+    near = cv2.inRange(pixels, colour - FLAT_STEP, colour + FLAT_STEP)
+    return cv2.countNonZero(near) / near.size

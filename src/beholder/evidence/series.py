@@ -88,8 +88,10 @@ def read_series(name: str, image: Image.Image, pages: int, budget: int) -> Serie
     # An APNG may begin with a picture for programs that know no animation.
     start = 1 if count > 1 and image.info.get("default_image") else 0
     if count - start <= 1:
+        # No copy: the largest pictures fit into a decoder's memory only once.
         image.seek(start)
-        return Series("still", (View(_copy(image)),), 1)
+        image.load()
+        return Series("still", (View(image),), 1)
     if count * image.width * image.height > MAX_ANIMATION_PIXELS:
         detail = f"{count} frames of {image.width}x{image.height}: more than {MAX_ANIMATION_PIXELS} pixels"
         raise BrokenArtifact(detail, slug="too_large", concerns=name)
