@@ -8,8 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from beholder.errors import JudgeError, JudgeRefused, JudgeRejected, JudgeUnavailable
-from beholder.judges import Endpoint, LoopClock, endpoint_for
-from beholder.records import JudgeSpec
+from beholder.judges import Endpoint, LoopClock
 from tests.fakes.clock import VirtualClock
 
 Outcome = Callable[[int, float], JudgeError | None]
@@ -215,19 +214,6 @@ def test_impossible_settings_are_misuse() -> None:
         Endpoint(max_connections=0)
     with pytest.raises(ValueError, match="min_interval_s"):
         Endpoint(min_interval_s=-1)
-
-
-def test_scripted_judge_keeps_no_interval() -> None:
-    """A scripted judge's endpoint starts calls without an interval, a real one's with it."""
-
-    async def starts(spec: JudgeSpec) -> list[float]:
-        clock = VirtualClock()
-        calls = Calls(endpoint_for(spec, min_interval_s=9, clock=clock), clock)
-        await clock.run(calls.many(2))
-        return calls.starts
-
-    assert asyncio.run(starts(JudgeSpec(provider="scripted", name="x.jsonl"))) == [0, 0]
-    assert asyncio.run(starts(JudgeSpec(provider="openai", name="x"))) == [0, 9]
 
 
 def test_loop_clock_waits() -> None:

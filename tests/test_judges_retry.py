@@ -17,7 +17,6 @@ from beholder.judges import (
     RetryPolicy,
     ask_with_retries,
     connect_judge,
-    endpoint_for,
 )
 from beholder.records import JudgeSpec, MediaLimits, Picture, Reply
 from tests.fakes.clock import VirtualClock
@@ -284,7 +283,7 @@ def test_scripted_failures_take_no_time(tmp_path: Path) -> None:
             judge,
             judge.prepare("q", []),
             CALL,
-            endpoint=endpoint_for(spec, min_interval_s=60),
+            endpoint=Endpoint(),
             policy=RetryPolicy(max_retries=3),
             log=log,
         )

@@ -583,3 +583,12 @@ def test_result_names_the_rule(build: Build) -> None:
     (result,) = check_rules(parse_rules([rule]), build({"a": "x"}))
     args = {"glob": "a", "min_count": 1}
     assert result == RuleResult(type="file_exists", args=args, outcome="passed", detail="1 file: a")
+
+
+def test_example_of_the_docs_is_right() -> None:
+    """The rules in the docs are rules that can be checked, and every type stands there."""
+    text = (Path(__file__).parents[1] / "docs" / "rules.md").read_text("utf-8")
+    block = "\n".join(line for line in text.splitlines() if line.startswith("    "))
+    rules = parse_rules(json.loads("{" + block + "}")["evaluation"]["rule_based"])
+    assert {rule.type for rule in rules} == set(RULE_TYPES)
+    assert [rule.problem for rule in rules] == [None] * len(rules)

@@ -21,7 +21,8 @@ out. Conditions, all optional:
 Answer, all optional:
 
     delay_s, status, headers, text, stop_reason, usage {input_tokens, output_tokens, cached_input_tokens},
-    served_model, body (sent as JSON), raw (sent as it is), fixture (path of a wire fixture to replay)
+    served_model, no_ids (no request id in the headers), body (sent as JSON), raw (sent as it is),
+    fixture (path of a wire fixture to replay)
     fault       cut: the connection ends before the body does;  reset: before any byte
                 stall: headers, then nothing;  hang: nothing at all
 
@@ -333,8 +334,9 @@ def make_answer(request: SeenRequest, parts: Rule, base_url: str) -> Answer:
     else:
         body = json.dumps({"type": "error", "error": {"type": "fake", "message": f"scripted {status}"}})
     headers.setdefault("content-type", "application/json")
-    headers.setdefault("x-request-id", f"req_{request.number}")
-    headers.setdefault("request-id", f"req_{request.number}")
+    if not parts.get("no_ids"):
+        headers.setdefault("x-request-id", f"req_{request.number}")
+        headers.setdefault("request-id", f"req_{request.number}")
     return Answer(
         status=status,
         headers=headers,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from beholder.judges.base import CallContext, Judge, Prepared, recorded_videos
 from beholder.judges.connect import connect_judge
-from beholder.judges.endpoint import Clock, Endpoint, LoopClock, endpoint_for
+from beholder.judges.endpoint import Clock, Endpoint, LoopClock
 from beholder.judges.estimates import most_tokens, rough_tokens
 from beholder.judges.keys import Key, base_url_of, find_key
 from beholder.judges.limits import media_limits
@@ -29,7 +29,6 @@ __all__ = [
     "base_url_of",
     "connect_judge",
     "describe_media",
-    "endpoint_for",
     "find_key",
     "judge_folder",
     "judge_word",

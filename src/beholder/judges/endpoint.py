@@ -8,7 +8,6 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from beholder.errors import JudgeError, JudgeRefused, JudgeRejected, JudgeUnavailable
-from beholder.records import JudgeSpec
 
 UNPROVEN_CALLS = 3
 RECOVERY = 0.25
@@ -174,11 +173,3 @@ def is_busy(error: JudgeError) -> bool:
     if not isinstance(error, JudgeUnavailable):
         return False
     return error.slug == "rate_limited" or error.status in BUSY_STATUSES
-
-
-def endpoint_for(
-    spec: JudgeSpec, *, max_connections: int = 16, min_interval_s: float = 0.0, clock: Clock | None = None
-) -> Endpoint:
-    """The limiter for a judge; a scripted one has no interval to keep."""
-    interval = 0.0 if spec.scripted else min_interval_s
-    return Endpoint(max_connections=max_connections, min_interval_s=interval, clock=clock)

@@ -6,6 +6,7 @@ cutting of `<think>` blocks out of the reply, which is kept verbatim.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from decimal import Decimal
@@ -176,6 +177,13 @@ def _openai(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Model:
     )
     dialect = dialect_of(spec)
     if dialect == "openrouter":
+        if "/" not in spec.name:
+            raise ConfigError(
+                f'judge "{spec.name}": OpenRouter names a model vendor/name, so write '
+                f"openai-compatible/VENDOR/{spec.name}",
+                slug="unknown_judge",
+                concerns=spec.model,
+            )
         return OpenRouterModel(
             spec.name, provider=OpenRouterProvider(openai_client=vendor), profile=_profile()
         )
@@ -196,7 +204,18 @@ def _openai(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Model:
                     choice.finish_reason = "stop"
             return super()._validate_completion(response)
 
-    return ChatModel(spec.name, provider=provider, profile=_profile())
+    return ChatModel(spec.name, provider=provider, profile=_profile(**_token_cap(spec)))
+
+
+def _token_cap(spec: JudgeSpec) -> dict[str, bool]:
+    """Which of two names the token cap goes out by.
+
+    Ollama and other servers know `max_tokens` only, and ignore the newer `max_completion_tokens` without a
+    word (ollama issue 7125, confirmed in August 2026): a reply would have no cap. OpenAI's own newer models
+    refuse the older name, whoever passes the request on.
+    """
+    newer = spec.provider == "openai" or re.search(r"(^|/)(gpt-[5-9]|o[1-9])", spec.name.lower())
+    return {"openai_chat_supports_max_completion_tokens": bool(newer)}
 
 
 def _google(spec: JudgeSpec, api_key: str, client: httpx2.AsyncClient) -> Model:
@@ -235,5 +254,5 @@ def vendor_errors(spec: JudgeSpec) -> tuple[type[Exception], ...]:
     return (*errors, OpenAIError)
 
 
-def _profile() -> Any:
-    return dict(PROFILE)
+def _profile(**more: Any) -> Any:
+    return {**PROFILE, **more}
