@@ -223,8 +223,21 @@ def _show_result(
         sys.exit(EXIT_FAILED)
     if fail_under is not None and any(_below(s, fail_under) for s in result.models.values()):
         say(f"Below --fail-under {fail_under} (the lower bound counts).")
+        for name, summary in result.models.items():
+            if _only_all_reach(summary, fail_under):
+                say(
+                    f"{name}: with {summary['planned']} tasks of 0 or 1, only all of them reach {fail_under}."
+                )
         sys.exit(EXIT_BELOW)
     sys.exit(EXIT_UNSCORED if result.unscored and not as_designed else 0)
+
+
+def _only_all_reach(summary: Mapping[str, Any], threshold: Decimal) -> bool:
+    """Whether a threshold below 1 asks for every task, where scores are 0 or 1."""
+    from beholder.summary import reaches_share
+
+    accuracy = summary.get("accuracy")
+    return accuracy is not None and reaches_share(0, summary["planned"], threshold)["warning"] is not None
 
 
 def _below(summary: Mapping[str, Any], threshold: Decimal) -> bool:

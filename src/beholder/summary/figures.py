@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -256,11 +257,11 @@ def reaches_share(correct: int, n: int, threshold: Decimal) -> dict[str, Any]:
         `{pass, needed, warning}`: `needed` tasks of n reach it; `warning` is
         `threshold_only_reachable_by_all` where that is all n, though the threshold is below 1.
     """
-    needed = -((-threshold * n) // 1)
+    needed = math.ceil(threshold * n)
     only_all = n > 0 and needed == n and threshold < 1
     return {
         "pass": n > 0 and correct >= needed,
-        "needed": int(needed),
+        "needed": needed,
         "warning": "threshold_only_reachable_by_all" if only_all else None,
     }
 
