@@ -12,19 +12,34 @@ from pathlib import Path
 import pytest
 
 from beholder.errors import RendererFailed
-from beholder.evidence.fence import Fence, Limits, best_fence, fences, limits_script, make_folder, start_fenced
+from beholder.evidence.fence import (
+    Fence,
+    Limits,
+    best_fence,
+    fences,
+    limits_script,
+    make_folder,
+    start_fenced,
+)
 
 PYTHON = "/usr/bin/python3"
 linux = pytest.mark.skipif(sys.platform != "linux", reason="the fence's stronger half is Linux'")
 python = pytest.mark.skipif(not Path(PYTHON).exists(), reason="no Python that another user may run")
 
 
-async def behind(command: list[str], *, limits: Limits = Limits(), fence: Fence | None = None) -> tuple[int, str]:
+async def behind(
+    command: list[str], *, limits: Limits = Limits(), fence: Fence | None = None
+) -> tuple[int, str]:
     way = fence or best_fence()
     folder = make_folder("beholder-test-", way)
     try:
         fenced = await start_fenced(
-            way, command, folder, limits=limits, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+            way,
+            command,
+            folder,
+            limits=limits,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
         )
         assert fenced.process.stdout is not None
         said = await fenced.process.stdout.read()

@@ -48,7 +48,12 @@ def test_format(name: str, data: bytes, suffix: str, family: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "data", "suffix"),
-    [("a.docx", ODT, ".odt"), ("a.doc", DOCX, ".docx"), ("a.docx", XLSX, ".xlsx"), ("a.doc", b"{\\rtf1 x}", ".rtf")],
+    [
+        ("a.docx", ODT, ".odt"),
+        ("a.doc", DOCX, ".docx"),
+        ("a.docx", XLSX, ".xlsx"),
+        ("a.doc", b"{\\rtf1 x}", ".rtf"),
+    ],
 )
 def test_other_format(name: str, data: bytes, suffix: str) -> None:
     """Another format of the same kind is judged by its content, and noted."""
@@ -78,7 +83,11 @@ def plain_zip() -> bytes:
         ("a.docx", DOCX[: len(DOCX) // 2], "corrupt"),
         ("a.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600, "corrupt"),
         ("a.docx", changed(DOCX, {"[Content_Types].xml": lambda _: b"<Types"}), "corrupt"),
-        ("a.docx", changed(DOCX, {"_rels/.rels": lambda _: b"<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>"}), "corrupt"),
+        (
+            "a.docx",
+            changed(DOCX, {"_rels/.rels": lambda _: b"<!DOCTYPE x [<!ENTITY a 'b'>]><x>&a;</x>"}),
+            "corrupt",
+        ),
         ("a.docx", changed(DOCX, {"word/document.xml": lambda _: b"A" * 40_000_000}), "too_large"),
         ("a.odt", odf("text", "", manifest="<manifest:encryption-data/>"), "encrypted"),
     ],
@@ -124,11 +133,13 @@ def test_links() -> None:
     assert [one.code for one in found.warnings] == ["blocked_resource"]
     clicked = changed(DOCX, {"word/_rels/x.rels": lambda _: relations("hyperlink", "http://a.test/")})
     assert check_office(job("a.docx", clicked)).links == ()
-    section = '<text:section text:name="s"><text:section-source xlink:href="file:///etc/passwd"/></text:section>'
+    section = (
+        '<text:section text:name="s"><text:section-source xlink:href="file:///etc/passwd"/></text:section>'
+    )
     inside = '<draw:image xlink:href="Pictures/1.png"/>'
     text = odf("text", f"<office:body><office:text>{section}{inside}</office:text></office:body>")
     assert check_office(job("a.odt", text)).links == ("file:///etc/passwd",)
-    field = rb'{\rtf1 {\field{\*\fldinst INCLUDEPICTURE \"http://a.test/r.png\" \\d}} x}'
+    field = rb"{\rtf1 {\field{\*\fldinst INCLUDEPICTURE \"http://a.test/r.png\" \\d}} x}"
     assert check_office(job("a.rtf", field)).links == ("http://a.test/r.png",)
 
 

@@ -8,7 +8,10 @@ from hypothesis import strategies as st
 from beholder.evidence.splices import Splices, tag_end, with_attribute
 
 
-@given(st.lists(st.tuples(st.binary(min_size=1, max_size=5), st.none() | st.binary(max_size=5)), max_size=8), st.randoms())
+@given(
+    st.lists(st.tuples(st.binary(min_size=1, max_size=5), st.none() | st.binary(max_size=5)), max_size=8),
+    st.randoms(),
+)
 def test_edits(pieces: list[tuple[bytes, bytes | None]], random: object) -> None:
     """Edits noted in any order give what replacing each piece gives."""
     data, expected, at, edits = b"", b"", 0, []
@@ -36,6 +39,6 @@ def test_insertions() -> None:
 
 def test_tags() -> None:
     """A tag ends at its own bracket, not at one in a value; an attribute is set or replaced."""
-    assert tag_end(b'x<a b="1>2" c=\'>\'/>y', 1) == 19
+    assert tag_end(b"x<a b=\"1>2\" c='>'/>y", 1) == 19
     assert with_attribute(b'<row r="1" hidden="0">', b"hidden", b"1") == b'<row hidden="1" r="1">'
     assert with_attribute(b"<a/>", b"x", b"y") == b'<a x="y"/>'

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import io
+import shutil
+import tempfile
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 import openpyxl
@@ -17,6 +21,19 @@ from beholder.evidence.kinds import Job
 from beholder.records import EvidencePolicy, MediaLimits
 
 _T = TypeVar("_T")
+
+
+@contextlib.contextmanager
+def open_place() -> Iterator[Path]:
+    """A folder that other users may enter, with a folder `tmp` in it; pytest's own are closed to them."""
+    folder = Path(tempfile.mkdtemp(prefix="beholder-place-"))
+    try:
+        folder.chmod(0o755)
+        (folder / "tmp").mkdir()
+        (folder / "tmp").chmod(0o755)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def job(name: str, data: bytes, **policy: Any) -> Job:

@@ -276,15 +276,10 @@ def _only(document: object, pages: list[int]) -> bytes:
     try:
         made.import_pages(document, pages)
         for at in range(len(made)):
-            width, height = made.get_page_size(at)
-            if width < 1 or height < 1:
+            if min(made.get_page_size(at)) < 1:
                 page = made[at]
-                size = [
-                    length if length >= 1 else blank
-                    for length, blank in zip((width, height), _BLANK_PT, strict=True)
-                ]
-                page.set_mediabox(0, 0, *size)
-                page.set_cropbox(0, 0, *size)
+                page.set_mediabox(0, 0, *_BLANK_PT)
+                page.set_cropbox(0, 0, *_BLANK_PT)
                 page.close()
         buffer = io.BytesIO()
         made.save(buffer)

@@ -1,0 +1,187 @@
+"""LibreOffice in batches: whose fault a failure is, in bounded time, with nothing left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from lxml import etree
+
+from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
+from beholder.evidence.soffice import Conversion, OfficeSuite, _Result, find_soffice, profile_xml
+from tests.fakes.office import open_place
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what runs")
+
+
+@pytest.fixture
+def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder that other users may enter, and in it `tmp`, where the suite keeps its own."""
+    with open_place() as folder:
+        monkeypatch.setattr(tempfile, "tempdir", str(folder / "tmp"))
+        yield folder
+
+
+def fake(folder: Path, body: str) -> str:
+    """A program in LibreOffice's place; `$out` is its output folder, `$@` its inputs."""
+    program = folder / "soffice"
+    head = (
+        '#!/bin/sh\n[ "$1" = --version ] && { echo "LibreOffice 0.0 fake"; exit 0; }\n'
+        'while [ "$1" != --outdir ]; do shift; done\nout="$2"; shift 2\n'
+        'ok() { printf "%%PDF-1.4\\n%%%%EOF\\n" > "$out/$(basename "${1%.*}").pdf"; }\n'
+    )
+    program.write_text(head + body)
+    program.chmod(0o755)
+    return str(program)
+
+
+def left(folder: Path) -> list[Path]:
+    return list((folder / "tmp").iterdir())
+
+
+async def convert(path: str, files: dict[str, bytes], **options: object) -> dict[str, object]:
+    async with OfficeSuite(path, **options) as suite:  # type: ignore[arg-type]
+        made = await asyncio.gather(
+            *(suite.convert(name, ".rtf", data, target="pdf") for name, data in files.items()),
+            return_exceptions=True,
+        )
+    return dict(zip(files, made, strict=True))
+
+
+def test_missing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without LibreOffice the message is the line that installs it."""
+    with pytest.raises(MissingTool, match="apt-get install libreoffice-writer-nogui"):
+        find_soffice(str(place / "none"))
+    made = asyncio.run(convert(str(place / "none"), {"a": b"x"}))
+    assert isinstance(made["a"], MissingTool)
+
+
+def test_writes_nothing(place: Path) -> None:
+    """A program that exits with 0 and writes nothing fails every file, as our fault, at once."""
+    made = asyncio.run(convert(fake(place, "exit 0\n"), {f"{n}.rtf": b"x" for n in range(20)}))
+    assert {type(error) for error in made.values()} == {RendererFailed}
+    assert "makes nothing of it" in str(made["0.rtf"])
+    assert left(place) == []
+
+
+@linux
+def test_sleeps_for_ever(place: Path) -> None:
+    """A program that sleeps for ever is ended in bounded time, with what it has started."""
+    started = time.monotonic()
+    program = fake(place, "sleep 987654 & sleep 987654\n")
+    made = asyncio.run(convert(program, {f"{n}.rtf": b"x" for n in range(3)}, deadline_s=0.2))
+    assert {type(error) for error in made.values()} == {RendererFailed}
+    assert "does not come to an end" in str(made["0.rtf"])
+    assert time.monotonic() - started < 30
+    assert not [p for p in psutil.process_iter(["cmdline"]) if "987654" in (p.info["cmdline"] or [])]
+    assert left(place) == []
+
+
+HANGS_AT_BAD = 'for f in "$@"; do grep -q bad "$f" && exec sleep 987655; ok "$f"; done\n'
+CRASHES_AT_BAD = 'for f in "$@"; do grep -q bad "$f" && kill -9 $$; ok "$f"; done\n'
+REFUSES_BAD = 'for f in "$@"; do grep -q bad "$f" || ok "$f"; done\n'
+
+
+@pytest.mark.parametrize(
+    ("body", "slug", "words"),
+    [
+        (HANGS_AT_BAD, "unrenderable", "does not come to an end"),
+        (CRASHES_AT_BAD, "unrenderable", "crashes"),
+        (REFUSES_BAD, "corrupt", "cannot load it"),
+    ],
+)
+def test_one_bad_file(place: Path, body: str, slug: str, words: str) -> None:
+    """One bad file costs itself only: those before and after it in its call are converted."""
+    files = {f"{n}.rtf": b"bad" if n == 3 else b"good" for n in range(9)}
+    made = asyncio.run(convert(fake(place, body), files, deadline_s=0.5, calls=1))
+    error = made.pop("3.rtf")
+    assert isinstance(error, BrokenArtifact)
+    assert (error.slug, error.concerns) == (slug, "3.rtf")
+    assert words in str(error)
+    assert [one.retried for one in made.values() if isinstance(one, Conversion)] == [False] * 8
+
+
+def test_second_try(place: Path) -> None:
+    """A file that fails in company and not alone is converted, and that is told."""
+    body = 'if [ $# -gt 2 ]; then for f in "$@"; do grep -q shy "$f" || ok "$f"; done; else for f in "$@"; do ok "$f"; done; fi\n'
+    files = {"a.rtf": b"x", "shy.rtf": b"shy", "c.rtf": b"x"}
+    made = asyncio.run(convert(fake(place, body), files, calls=1))
+    assert {name: one.retried for name, one in made.items() if isinstance(one, Conversion)} == {
+        "a.rtf": False, "shy.rtf": True, "c.rtf": False,
+    }  # fmt: skip
+
+
+def test_no_pdf(place: Path) -> None:
+    """An output that is no whole PDF is none, nor is a link to something else."""
+    body = 'for f in "$@"; do ln -s /etc/hostname "$out/$(basename "${f%.*}").pdf"; done\n'
+    made = asyncio.run(convert(fake(place, body), {"a.rtf": b"x"}))
+    assert isinstance(made["a.rtf"], RendererFailed)
+
+
+def test_batches(place: Path) -> None:
+    """Files that wait share calls: forty need few, none of more than the bound."""
+    counts = place / "counts"
+    counts.touch()
+    counts.chmod(0o666)
+    program = fake(place, f'echo $# >> {counts}\nfor f in "$@"; do ok "$f"; done\n')
+    made = asyncio.run(convert(program, {f"{n}.rtf": b"x" for n in range(40)}, calls=2, batch=16))
+    assert all(isinstance(one, Conversion) for one in made.values())
+    sizes = [int(line) for line in counts.read_text().split()]
+    assert sum(sizes) == 40
+    assert max(sizes) <= 16
+    assert len(sizes) <= 5
+
+
+@linux
+def test_cancelled(place: Path) -> None:
+    """A caller that is cancelled leaves nothing behind, and those who wait in the suite are told."""
+
+    async def leave() -> None:
+        async with OfficeSuite(fake(place, "sleep 987656\n")) as suite:
+            waiting = asyncio.create_task(suite.convert("a.rtf", ".rtf", b"x", target="pdf"))
+            other = asyncio.create_task(suite.convert("b.rtf", ".rtf", b"x", target="pdf"))
+            await asyncio.sleep(1)
+            waiting.cancel()
+            await suite.aclose()
+            with pytest.raises(RendererFailed, match="closed"):
+                await other
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+
+    asyncio.run(leave())
+    assert left(place) == []
+    assert not [p for p in psutil.process_iter(["cmdline"]) if "987656" in (p.info["cmdline"] or [])]
+
+
+def test_suspect() -> None:
+    """The first file without an output after the last one with an output is the suspect."""
+    pdf = b"%PDF"
+    assert _Result((pdf, None, None), "hang").suspect == 1
+    assert _Result((None, None), "crash").suspect == 0
+    assert _Result((pdf, None, pdf, None), "crash").suspect == 3
+    assert _Result((pdf, pdf), "crash").suspect is None
+    assert _Result((pdf, None), "done").suspect is None
+
+
+def test_profile() -> None:
+    """The profile is well-formed and forbids macros and links."""
+    tree = etree.fromstring(profile_xml().encode())
+    settings = {
+        prop.get(f"{{{tree.nsmap['oor']}}}name"): prop.findtext("value") for prop in tree.iter("prop")
+    }
+    assert settings["DisableMacrosExecution"] == "true"
+    assert settings["BlockUntrustedRefererLinks"] == "true"
+    assert settings["MacroSecurityLevel"] == "3"
+
+
+def test_misuse() -> None:
+    """No calls, or calls of no files, are a mistake of the caller."""
+    for options in ({"calls": 0}, {"batch": 0}):
+        with pytest.raises(ValueError, match="at least 1"):
+            OfficeSuite(**options)
