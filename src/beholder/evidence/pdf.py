@@ -9,6 +9,7 @@ PDFium is not thread-safe: one process draws one document at a time.
 
 from __future__ import annotations
 
+import ctypes
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +20,7 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as pdfium_c
 from pypdfium2.version import PDFIUM_INFO
 
-from beholder.errors import BrokenArtifact
+from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.evidence.allot import fair_shares
 from beholder.evidence.capture import Box
 from beholder.evidence.kinds import Job, Shown
@@ -228,18 +229,28 @@ def _picture(
 
 
 def draw_box(page: pdfium.PdfPage, size: tuple[int, int], box: Box) -> Pixels:
-    """One box of a page that is `size` px wide and high, on white, with form fields and annotations."""
-    bitmap = pdfium.PdfBitmap.new_native(box.width, box.height, pdfium_c.FPDFBitmap_BGR)
-    bitmap.fill_rect((255, 255, 255, 255), 0, 0, box.width, box.height)
+    """One box of a page that is `size` px wide and high, on white, with form fields and annotations.
+
+    Raises:
+        RendererFailed: There is not the memory for it.
+    """
+    # Drawn into our own memory, which saves a copy of each page.
+    pixels = np.full((box.height, box.width, 3), 255, np.uint8)
+    bitmap = pdfium_c.FPDFBitmap_CreateEx(
+        box.width,
+        box.height,
+        pdfium_c.FPDFBitmap_BGR,
+        pixels.ctypes.data_as(ctypes.c_void_p),
+        box.width * 3,
+    )
+    if not bitmap:
+        raise RendererFailed(f"no memory for {box.width}x{box.height} pixels")
     flags = pdfium_c.FPDF_ANNOT | pdfium_c.FPDF_RENDER_LIMITEDIMAGECACHE
     where = (-box.x, -box.y, *size, 0)
     pdfium_c.FPDF_RenderPageBitmap(bitmap, page, *where, flags)
     if page.formenv:
         pdfium_c.FPDF_FFLDraw(page.formenv, bitmap, page, *where, flags)
-    pixels = np.ascontiguousarray(bitmap.to_numpy())
-    if not pixels.flags.owndata:
-        pixels = pixels.copy()  # the bitmap's memory ends with it
-    bitmap.close()
+    pdfium_c.FPDFBitmap_Destroy(bitmap)
     return pixels
 
 
