@@ -67,6 +67,8 @@ def test_a_part_that_scrolls_is_shown_whole() -> None:
             f"<header></header><main>{BLOCKS}</main><footer></footer>",
         }
     )
+    body = f"{HEAD}<style>html,body{{height:100%;overflow-x:hidden}}</style>{BLOCKS}"
+    assert column(drawn({"body": body})["body"]) == SHADES
     for name, shown in found.items():
         assert column(shown) == [NAVY, *SHADES, NAVY], name
         assert sum(picture.height_px for picture in shown.pictures) == 5120, name

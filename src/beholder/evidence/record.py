@@ -6,7 +6,7 @@
     DIR/contents/<c>/<sha256>               its content, decoded, once however often it was sent
 
 `key` is the SHA-256 of method, URL, part and the digest of what was sent along; `<k>` and `<c>` are the first
-two digits. Nothing that a page or a host says becomes a part of a path. The first answer to a request is kept,
+two digits. Nothing that a page or a host says becomes a part of a path. The first answer to a request is kept
 and every later page of the same record gets it: a record is of one mind. A failure gives way to an answer.
 Files appear whole or not at all, so that two processes may write to one record.
 """

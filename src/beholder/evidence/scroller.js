@@ -13,7 +13,10 @@
   const whole = (e) => inside(e)?.scrollHeight ?? 0;
   const name = (e) => (e.localName + (e.id ? "#" + e.id : "")).slice(0, 60);
   const found = [];
-  for (const [at, e] of [...document.body.querySelectorAll("*")].entries()) {
+  // The body scrolls apart from the window where its root has an overflow of its own.
+  const apart = root !== document.body && getComputedStyle(root).overflowY !== "visible";
+  const all = [...(apart ? [document.body] : []), ...document.body.querySelectorAll("*")];
+  for (const [at, e] of all.entries()) {
     if (at > 20000) break;
     if (["textarea", "select"].includes(e.localName) || e.clientHeight < 50) continue;
     if (whole(e) - e.clientHeight < 16) continue;
