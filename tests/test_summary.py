@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from beholder.errors import ConfigError
 from beholder.protocols import load_protocol
-from beholder.summary import Scale, TaskFigures, figures, summarize, summarize_jointly
+from beholder.summary import Scale, TaskFigures, figures, recluster, summarize, summarize_jointly
 
 GIS = load_protocol("gis-bench")
 SCALE = Scale.of(GIS)
@@ -126,3 +128,151 @@ def test_models_are_compared_on_the_tasks_that_all_have_a_number_for() -> None:
     assert joint["common"]["tasks"] == 3
     assert joint["common"]["models"]["two"]["planned"] == 3
     assert joint["models"]["one"]["mean"] == 40
+
+
+def test_a_mean_has_an_interval_for_any_shape_and_a_reason_where_it_has_none() -> None:
+    """All equal: open to both sides; one task: null, and why; of nothing: null, and why."""
+    equal = figures([task(name, 60.0) for name in "abcde"], SCALE)
+    assert equal["ci95"][0] < 60 < equal["ci95"][1]
+    assert (equal["n"], equal["ci_reason"]) == (5, None)
+    one = figures([task("a", 60.0)], SCALE)
+    assert (one["ci95"], one["ci_reason"]) == (None, "one task with a number")
+    nothing = figures([FOUR[3]], SCALE)
+    assert nothing["ci_reason"] == "no task with a number"
+    assert nothing["criteria"]["accuracy"]["ci_reason"] == "no task with a number"
+
+
+def test_repeats_are_no_tasks() -> None:
+    """The interval of three tasks stays what it is, however often each was judged."""
+    once = [task(name, value) for name, value in zip("abc", (40.0, 60.0, 90.0), strict=True)]
+    often = [replace(one, repeat_mains=(one.main or 0.0,) * 9) for one in once]
+    assert figures(once, SCALE)["ci95"] == figures(often, SCALE)["ci95"]
+
+
+def test_groups_and_all_are_told_by_the_same_rules() -> None:
+    """A group's figures are those of its tasks alone, mean, interval, bounds and criteria."""
+    tasks = [task(str(n), float(7 * n % 100), level=str(n % 3)) for n in range(30)] + [
+        replace(FOUR[2], task_id="x"),
+        replace(FOUR[3], task_id="y"),
+    ]
+    found = summarize(tasks, GIS, model="m", judge="j/x", hashes=HASHES)["groups"]["level"]
+    for level, group in found.items():
+        assert group == figures([one for one in tasks if one.labels["level"] == level], SCALE)
+
+
+def test_equal_means_are_not_equal_quality() -> None:
+    """60, 60, 60 against 20, 60, 100 and 58, 60, 62: spread, flips, agreement and what lies near the mark."""
+    tasks = [
+        task("steady", 60.0, mains=(60, 60, 60)),
+        task("wild", 60.0, mains=(20, 60, 100)),
+        task("near", 60.0, mains=(58, 60, 62)),
+        task("far", 95.0, mains=(95, 96, 94)),
+    ]
+    found = summarize(tasks, GIS, model="m", judge="j/x", hashes=HASHES)["repeats"]
+    assert found["pass_flips"] == 2
+    assert found["pass_flip_share"] == 0.5
+    assert 0 < found["pass_flip_ci95"][0] < 0.5 < found["pass_flip_ci95"][1] < 1
+    assert [one["task_id"] for one in found["widest"]["tasks"]] == ["wild", "near", "far"]
+    assert found["widest"]["tasks"][0]["spread"] == 40
+    assert {one["task_id"] for one in found["near_threshold"]["tasks"]} == {"steady", "wild", "near"}
+    assert found["within_sd"] == pytest.approx(((0 + 1600 + 4 + 1) / 4) ** 0.5)
+    assert found["icc1_ci95"][0] < found["icc1"] < found["icc1_ci95"][1]
+    assert "ICC(1)" in found["icc_method"]
+    needed = {one["half_width"]: one["repeats"] for one in found["needed"]["half_width"]}
+    assert needed[5.0] == 62  # (1.96 * 20.03 / 5)², upwards
+
+
+def test_a_judge_that_never_differs_has_no_spread_to_tell() -> None:
+    """Equal repeats: agreement 1 without an interval, and near is what lies within 2 % of the scale."""
+    tasks = [task("a", 61.0, mains=(61, 61)), task("b", 80.0, mains=(80, 80))]
+    found = summarize(tasks, GIS, model="m", judge="j/x", hashes=HASHES)["repeats"]
+    assert (found["icc1"], found["icc1_ci95"]) == (1, None)
+    assert found["icc_reason"] is not None
+    assert [one["task_id"] for one in found["near_threshold"]["tasks"]] == ["a"]
+
+
+def test_without_repeats_everything_is_null_and_says_why() -> None:
+    """One judgement each: no spread, no agreement, no flips."""
+    found = summarize([task("a", 61.0, mains=(61,))], GIS, model="m", judge="j/x", hashes=HASHES)["repeats"]
+    assert (found["spread"], found["icc1"], found["pass_flips"], found["pass_flip_share"]) == (None,) * 4
+    assert found["icc_reason"] == "no task with two scored repeats"
+    assert found["needed"] == {"half_width": [], "reliability": []}
+
+
+def test_clusters_widen_intervals_and_change_nothing_else() -> None:
+    """Ten tasks of each of four sources: means stay, intervals are over four."""
+    tasks = [
+        replace(task(f"{source}{n}", 50.0 + 12 * at), labels={"source": source})
+        for at, source in enumerate("abcd")
+        for n in range(10)
+    ]
+    plain = summarize(tasks, GIS, model="m", judge="j/x", hashes=HASHES)
+    found = recluster(plain, tasks, "source")
+    assert found["mean"] == plain["mean"]
+    assert found["cluster"] == {"column": "source", "clusters": 4}
+    assert found["ci95"][1] - found["ci95"][0] > 2 * (plain["ci95"][1] - plain["ci95"][0])
+    assert found["pass_ci95"][1] - found["pass_ci95"][0] > plain["pass_ci95"][1] - plain["pass_ci95"][0]
+    assert found["groups"]["source"]["a"]["ci_reason"] == "one cluster with a number"
+    assert "source" in found["ci_method"]
+    with pytest.raises(ConfigError, match="no such column; there are source"):
+        recluster(plain, tasks, "town")
+
+
+MATH = load_protocol("math-media")
+
+
+def solution(task_id: str, process: float, final: float, subtask: str = "algebra") -> TaskFigures:
+    scores = {"INTERMEDIATE_CORRECT": process, "FINAL_CORRECT": final, "ACTION_REFLECTION": 0.0}
+    return replace(
+        task(task_id, float(final > 0.5)), scores=scores, passed=final > 0.5, labels={"subtask": subtask}
+    )
+
+
+def test_accuracy_is_a_share_with_wilsons_interval_overall_and_by_subtask() -> None:
+    """Two of three right and one absent: 2 of 4; the unscored one is in the bounds only."""
+    tasks = [
+        solution("a", 1, 1),
+        solution("b", 0, 1, "geometry"),
+        solution("c", 1, 0),
+        replace(FOUR[2], labels={"subtask": "geometry"}),
+        replace(FOUR[3], labels={"subtask": "geometry"}),
+    ]
+    found = summarize(tasks, MATH, model="m", judge="j/x", hashes=HASHES)
+    assert found["accuracy"] == {
+        "correct": 2,
+        "n": 4,
+        "share": 0.5,
+        "ci95": pytest.approx([0.15, 0.85], abs=1e-3),
+        "bounds": [0.4, 0.6],
+    }
+    assert found["groups"]["subtask"]["geometry"]["accuracy"]["share"] == 0.5
+    assert found["groups"]["subtask"]["algebra"]["accuracy"]["n"] == 2
+    assert figures([task("a", 60.0)], SCALE)["accuracy"] is None
+
+
+def test_a_signal_of_the_process_stands_against_the_final_answer() -> None:
+    """Right steps with a wrong end, and the other way round; an even split of repeats is counted apart."""
+    tasks = [
+        *(solution(f"a{n}", 1, 1) for n in range(5)),
+        *(solution(f"b{n}", 0, 0) for n in range(3)),
+        *(solution(f"c{n}", 1, 0) for n in range(2)),
+        solution("d", 0, 2 / 3),
+        solution("e", 0.5, 1),
+    ]
+    found = summarize(tasks, MATH, model="m", judge="j/x", hashes=HASHES)["crosstabs"]
+    table = next(
+        one for one in found if (one["rows"], one["columns"]) == ("INTERMEDIATE_CORRECT", "FINAL_CORRECT")
+    )
+    assert table["table"] == {"0": {"0": 3, "1": 1}, "1": {"0": 2, "1": 5}}
+    assert (table["n"], table["split"]) == (11, 1)
+    assert table["agreement"] == pytest.approx(8 / 11)
+    assert table["given"]["1"]["share"] == pytest.approx(5 / 7)
+    assert table["given"]["0"]["n"] == 4
+    assert len(found) == 3
+    assert summarize(FOUR, GIS, model="m", judge="j/x", hashes=HASHES)["crosstabs"] == []
+
+
+@given(st.lists(st.sampled_from(FOUR), min_size=1, max_size=12))
+def test_a_summary_is_strict_json(tasks: list[TaskFigures]) -> None:
+    """No NaN, no infinity, whatever is missing."""
+    json.dumps(summarize(tasks, GIS, model="m", judge="j/x", hashes=HASHES), allow_nan=False)
