@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import tracemalloc
-import unicodedata
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ from hypothesis import strategies as st
 from beholder.errors import BrokenArtifact
 from beholder.evidence.kinds import Job, Shown
 from beholder.evidence.text import SPARE_CHARS, read_text
-from beholder.evidence.visible import visible_text
 from beholder.records import EvidencePolicy, MediaLimits
 from tests.fakes.evidence import png
 
@@ -189,34 +187,9 @@ def test_hidden_signs() -> None:
     }
 
 
-def test_what_writing_needs_stays() -> None:
-    """Joiners in emoji and in Persian, and selectors after what they select, are left alone."""
-    for text in ("👩‍💻", "می‌خواهم", "❤️", "☎︎", "क्‍ष", "葛\U000e0100"):
-        assert visible_text(text) == (text, {})
-
-
-def test_joiners_and_selectors_that_hide() -> None:
-    """Between Latin letters a joiner draws nothing; a row of selectors is a hidden message."""
-    assert visible_text("pass\u200dword\u200c") == ("pass\\u200dword\\u200c", {"U+200C": 1, "U+200D": 1})
-    text, found = visible_text("😀" + "\U000e0101\U000e0102" + "\ufe0f\ufe01")
-    assert "\U000e0102" not in text
-    assert "\ufe01" not in text
-    assert sum(found.values()) >= 3
-
-
 def test_an_escape_that_stands_in_the_text_is_another_than_one_made() -> None:
     """The four letters of an escape in source code do not look like the control character itself."""
     assert text_of(read("\\x1b")) != text_of(read("\x1b"))
-
-
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
-def test_nothing_invisible_is_left(text: str) -> None:
-    """After it no control character is left, and nothing but suspects has been touched."""
-    shown, found = visible_text(text)
-    assert not [sign for sign in shown if unicodedata.category(sign) == "Cc" and sign not in "\n\t"]
-    assert not set(shown) & set("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\ufeff\xad")
-    if not found:
-        assert shown == text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,8 @@ import unicodedata
 _BLANK_SIGNS = "\u034f\u115f\u3164\uffa0\u180b-\u180f\u17b4\u17b5\u2028\u2029"
 """Letters and marks that draw nothing, and separators that no line end is made of."""
 
+_JOINERS = ("\u200c", "\u200d")
+
 _SUSPECT = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u070f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"
     "\ufdd0-\ufdef\ufffe\uffff\ud800-\udfff\ufe00-\ufe0f"
@@ -51,11 +53,12 @@ def _picture(sign: str) -> str:
 def _is_hidden(text: str, at: int, sign: str) -> bool:
     """Whether a suspect sign does nothing that a reader would see."""
     before = text[at - 1] if at else ""
-    after = text[at + 1 : at + 2]
-    if sign in "\u200c\u200d":
-        return not (_takes_joiners(before) and _takes_joiners(after))
+    if sign in _JOINERS:
+        # An emoji may have a selector between itself and the joiner.
+        base = text[at - 2 : at - 1] if _is_selector(before) else before
+        return not (_takes_joiners(base) and _takes_joiners(text[at + 1 : at + 2]))
     if "\ufe00" <= sign <= "\ufe0f":
-        return not before or before.isspace() or _is_selector(before)
+        return not before or before.isspace() or before in _JOINERS or _is_selector(before)
     if "\U000e0100" <= sign <= "\U000e01ef":
         return not _is_ideograph(before)
     # Signs such as the Arabic year's or the Syriac abbreviation's are drawn, although they are called format.
@@ -63,10 +66,10 @@ def _is_hidden(text: str, at: int, sign: str) -> bool:
 
 
 def _takes_joiners(sign: str) -> bool:
-    """Letters and marks from Arabic on, emoji, and what follows an emoji; no Latin, Greek or Cyrillic."""
-    if not sign or sign < "\u0600":
+    """Letters and marks from Arabic on, and emoji; no Latin, Greek or Cyrillic, and no selector."""
+    if sign < "\u0600" or _is_selector(sign):
         return False
-    return _is_selector(sign) or unicodedata.category(sign)[0] in "LMS"
+    return unicodedata.category(sign)[0] in "LMS"
 
 
 def _is_selector(sign: str) -> bool:
