@@ -28,7 +28,7 @@ python = pytest.mark.skipif(not Path(PYTHON).exists(), reason="no Python that an
 
 
 async def behind(
-    command: list[str], *, limits: Limits = Limits(), fence: Fence | None = None
+    command: list[str], *, limits: Limits | None = None, fence: Fence | None = None
 ) -> tuple[int, str]:
     way = fence or best_fence()
     folder = make_folder("beholder-test-", way)
@@ -37,7 +37,7 @@ async def behind(
             way,
             command,
             folder,
-            limits=limits,
+            limits=limits or Limits(),
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
         )

@@ -37,7 +37,8 @@ def table(rows: str, name: str = "A", style: str = "") -> str:
 
 
 def row(cells: str, repeated: int = 1) -> str:
-    return f'<table:table-row table:style-name="ro" table:number-rows-repeated="{repeated}">{cells}</table:table-row>'
+    repeats = f'table:number-rows-repeated="{repeated}"'
+    return f'<table:table-row table:style-name="ro" {repeats}>{cells}</table:table-row>'
 
 
 def text(words: str) -> str:
@@ -113,7 +114,8 @@ def test_other_prefixes() -> None:
 @given(st.text(alphabet="-0123456789x", max_size=12), st.text(alphabet="-0123456789x", max_size=12))
 def test_odd_repeats(rows: str, columns: str) -> None:
     """Repeats of any size are bounded, and what is made can be read again."""
-    cell = f'<table:table-cell office:value-type="float" table:number-columns-repeated="{columns}"><text:p>1</text:p></table:table-cell>'
+    repeats = f'table:number-columns-repeated="{columns}"'
+    cell = f'<table:table-cell office:value-type="float" {repeats}><text:p>1</text:p></table:table-cell>'
     odd = f'<table:table-row table:number-rows-repeated="{rows}">{cell}</table:table-row>'
     made = ready(book(table(odd * 3)))
     assert ready(made.data).sheets[0].shown == made.sheets[0].shown or made.sheets[0].shown

@@ -209,7 +209,8 @@ def test_odd_attributes(cells: list[tuple[str, str, str, str]], low: str, high: 
     )
     xml = (
         '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
-        f'<cols><col min="{low}" max="{high}" width="{high}"/></cols><sheetData>{body}</sheetData></worksheet>'
+        f'<cols><col min="{low}" max="{high}" width="{high}"/></cols>'
+        f"<sheetData>{body}</sheetData></worksheet>"
     )
     made = ready(changed(xlsx(lambda book: None), {SHEET: lambda _: xml.encode()}))
     assert ready(made.data).sheets[0].name == "Sheet"

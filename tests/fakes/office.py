@@ -95,8 +95,8 @@ def odf(kind: str, body: str, *, manifest: str = "") -> bytes:
     names = " ".join(
         f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
         for prefix, name in (
-            ("office", "office"), ("text", "text"), ("table", "table"), ("style", "style"), ("draw", "drawing"),
-            ("fo", "xsl-fo-compatible"), ("svg", "svg-compatible"),
+            ("office", "office"), ("text", "text"), ("table", "table"), ("style", "style"),
+            ("draw", "drawing"), ("fo", "xsl-fo-compatible"), ("svg", "svg-compatible"),
         )
     )  # fmt: skip
     buffer = io.BytesIO()
@@ -112,7 +112,8 @@ def odf(kind: str, body: str, *, manifest: str = "") -> bytes:
         )
         made.writestr(
             "content.xml",
-            f'<?xml version="1.0"?><office:document-content {names} xmlns:xlink="http://www.w3.org/1999/xlink" '
-            f'office:version="1.2">{body}</office:document-content>',
+            f'<?xml version="1.0"?><office:document-content {names} '
+            f'xmlns:xlink="http://www.w3.org/1999/xlink" office:version="1.2">{body}'
+            "</office:document-content>",
         )
     return buffer.getvalue()
