@@ -20,7 +20,7 @@ from PIL import Image
 from beholder.cli import main
 from beholder.errors import TaskError
 from beholder.evidence import EvidenceEngine, find_browser, from_manifest
-from beholder.evidence.engine import KINDS
+from beholder.evidence.renderers import KINDS
 from beholder.run.evidence import folder_names, general_routing
 from beholder.store import safe_name
 from beholder.tasks.loose import loose_files
@@ -236,6 +236,21 @@ def test_a_second_run_starts_no_browser(tmp_path: Path, monkeypatch: pytest.Monk
     assert second["renderer"] == first["renderer"]
     name = "in/a.html/image-1.png"
     assert (tmp_path / "two" / name).read_bytes() == (tmp_path / "one" / name).read_bytes()
+
+
+def test_a_cache_that_fills_up_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing can be kept the result is the same, and the user is told."""
+    (tmp_path / "a.png").write_bytes(png((3000, 40)))
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "CACHEDIR.TAG").touch()
+    monkeypatch.setattr("beholder.evidence.cache.EvidenceCache._write", full)
+    ran = beholder("evidence", "a.png", "--out-dir", "seen", "--cache-dir", "kept", cwd=tmp_path)
+    assert ran.returncode == 0
+    assert "kept: No space left on device" in ran.stderr
 
 
 def test_run_again(tmp_path: Path) -> None:

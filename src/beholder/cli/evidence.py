@@ -88,6 +88,8 @@ def evidence_command(**flags: Any) -> None:
     )
     with _progress() as (began, done):
         result = prepare_files(spec, began=began, done=done)
+    if result.cache_problem:
+        say(f"Not everything could be kept in --cache-dir {result.cache_problem}")
     if flags["as_json"]:
         print_json(result.as_json())
     else:

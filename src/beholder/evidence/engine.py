@@ -112,6 +112,11 @@ class EvidenceEngine:
     async def __aexit__(self, *_: object) -> None:
         await self._renderers.aclose()
 
+    @property
+    def cache_problem(self) -> str:
+        """Why something could not be kept in `cache_dir`, in words; empty if all went well."""
+        return self._renderers.cache_problem
+
     # --- one submission -------------------------------------------------------------------------
 
     async def prepare(self, submission: Submission) -> Evidence:

@@ -120,6 +120,11 @@ class Renderers:
         self._stamps: dict[str, Mapping[str, Any]] = {}
         self._record_digest: str | None = None
 
+    @property
+    def cache_problem(self) -> str:
+        """Why something could not be kept for other runs, in words; empty if all went well."""
+        return self._cache.problem if self._cache is not None else ""
+
     async def aclose(self) -> None:
         """End the browser and all processes."""
         async with contextlib.AsyncExitStack() as closing:

@@ -114,6 +114,8 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
                     await shown
                 for judge in {id(desk.judge): desk.judge for desk in desks.values()}.values():
                     await judge.aclose()
+        if engine.cache_problem:
+            say(f"Not everything could be kept in --cache-dir {engine.cache_problem}")
         return _finish(judges, rows, engine.renderer)
 
 

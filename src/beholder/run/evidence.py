@@ -139,13 +139,20 @@ class FileResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceResult:
-    """What `beholder evidence` came to; `files` in the order given."""
+    """What `beholder evidence` came to.
+
+    Attributes:
+        files: In the order given.
+        renderer: What has drawn.
+        cache_problem: Why something could not be kept for other runs; empty if all went well.
+    """
 
     out_dir: Path
     files: tuple[FileResult, ...]
     policy: EvidencePolicy
     judge: str | None
     renderer: Mapping[str, Any]
+    cache_problem: str = ""
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -304,6 +311,7 @@ async def _prepare(spec: EvidenceSpec, plan: _Plan, done: Callable[[FileResult],
         policy=plan.policy,
         judge=plan.judge,
         renderer=engine.renderer,
+        cache_problem=engine.cache_problem,
     )
     await asyncio.to_thread(write_json, spec.out_dir / INDEX_FILE, result.as_json())
     return result
