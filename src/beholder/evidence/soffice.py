@@ -193,7 +193,7 @@ class OfficeSuite:
 
     Args:
         path: The program to use instead of the one that is found.
-        calls: Calls side by side.
+        calls: Calls side by side, and never more than there are processors: each pays its start-up.
         deadline_s: CPU seconds for one file; thrice that by the clock.
 
     Attributes:
@@ -206,10 +206,10 @@ class OfficeSuite:
         if calls < 1 or batch < 1:
             raise ValueError(f"calls and batch must be at least 1, not {calls} and {batch}")
         self._given = path
-        self._calls = calls
+        self._calls = min(calls, os.cpu_count() or 1)
         self._batch = batch
         self._deadline_s = deadline_s
-        self._slots = Slots(calls)
+        self._slots = Slots(self._calls)
         self._running = 0
         self._waiting: deque[_Item] = deque()
         self._dispatcher: asyncio.Task[None] | None = None
@@ -405,7 +405,8 @@ class OfficeSuite:
                     if proof is None:
                         self._give_up(item, second)
                         return
-                item.done.set_exception(_blame(item.name, result, self._deadline_s))
+                if not item.done.done():
+                    item.done.set_exception(_blame(item.name, result, self._deadline_s))
         except RendererFailed as error:
             self._fail([item], error)
         except asyncio.CancelledError:
