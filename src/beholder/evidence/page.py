@@ -49,6 +49,10 @@ AFTER_SCROLL_S = 0.3
 PROBE_S = 1.0
 """Page time after the capture within which a change tells that the page had not settled."""
 
+_WORKER_STEP_S = 0.1
+_WORKER_PROBE_S = 1.0
+"""Wall seconds, for pages with workers only."""
+
 MAX_SCROLL_STEPS = 64
 
 _HARDLY_SCROLLS = 1.25
@@ -89,6 +93,7 @@ class Page:
         full_size: Width and height in CSS px, before any cut.
         scrolled: Whether scrolling came to the end, and what was no longer there afterwards.
         expanded: The part that scrolled in the page's place, and whether it could be made as high as it is.
+        workers, workers_seen: Its scripts that run beside it, by their session; and how many there were.
         missing_glyphs: Characters of its text that no font here has; a box stands for each.
         inner: Other parts that show less than they hold.
     """
@@ -107,11 +112,14 @@ class Page:
     scrolled: JSON = field(default_factory=dict)
     expanded: JSON | None = None
     missing_glyphs: str = ""
+    workers: dict[str, Session] = field(default_factory=dict)
+    workers_seen: int = 0
     inner: list[JSON] = field(default_factory=list)
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
     _death: RenderError | None = None
     _report: str = ""
+    _asked: dict[str, asyncio.Future[JSON]] = field(default_factory=dict)
 
     # --- before the page ------------------------------------------------------------------------
 
@@ -129,6 +137,7 @@ class Page:
         session.on("Runtime.exceptionThrown", self._threw)
         session.on("Log.entryAdded", self._logged)
         session.on("Target.attachedToTarget", self._attached)
+        session.on("Target.detachedFromTarget", self._detached)
         patterns = [{"urlPattern": "*"}]
         calls: list[tuple[str, JSON]] = [
             ("Page.enable", {}),
@@ -216,7 +225,31 @@ class Page:
                 page_s * share, policy="pauseIfNetworkFetchesPending" if waiting else "advance"
             )
             self.page_time_s += page_s * share
+        if self.workers:
+            await self._wait_for_workers(page_s)
         await self._frame()
+
+    async def _wait_for_workers(self, page_s: float) -> None:
+        """Let the wall's time pass for workers, whose timers and work follow no virtual clock."""
+        now = asyncio.get_running_loop().time
+        end = now() + page_s
+        while True:
+            await asyncio.sleep(_WORKER_STEP_S)
+            idle = await self.workers_idle()
+            await self._advance(_WORKER_STEP_S)
+            if idle and now() >= end:
+                return
+
+    async def workers_idle(self, within_s: float = 0.2) -> bool:
+        """Whether every worker answers, which it does between two pieces of work."""
+        for name, worker in self.workers.items():
+            if name not in self._asked:
+                self._asked[name] = worker.post("Runtime.evaluate", expression="0")
+        waiting = set(self._asked.values())
+        if waiting:
+            await asyncio.wait(waiting, timeout=within_s)
+        self._asked = {name: one for name, one in self._asked.items() if not one.done()}
+        return not self._asked
 
     async def _frame(self) -> None:
         """One frame by the wall clock, drawn while page time stands."""
@@ -312,6 +345,8 @@ class Page:
 
     async def go_on(self) -> None:
         """Let `PROBE_S` of page time pass after the capture, as far as it does so at once."""
+        if self.workers:
+            await asyncio.sleep(_WORKER_PROBE_S)
         await self.session.call("Emulation.setScriptExecutionDisabled", value=False)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(2.0):
@@ -500,14 +535,23 @@ class Page:
         async def paused(request: JSON) -> None:
             await self._decide(child, request)
 
+        if params["targetInfo"]["type"].endswith("worker"):
+            self.workers[params["sessionId"]] = child
+            self.workers_seen += 1
         child.on("Fetch.requestPaused", paused)
         child.on("Target.attachedToTarget", self._attached)
+        child.on("Target.detachedFromTarget", self._detached)
         for method, extra in (
             ("Fetch.enable", {"patterns": [{"urlPattern": "*"}]}),
             ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}),
+            # The same clock, chance and closed ways as in the page, before its first line.
+            ("Runtime.evaluate", {"expression": self._init_script()}),
             ("Runtime.runIfWaitingForDebugger", {}),
         ):
             child.post(method, **extra)
+
+    def _detached(self, params: JSON) -> None:
+        self.workers.pop(params["sessionId"], None)
 
     async def _dialog(self, params: JSON) -> None:
         self.dialogs += 1
@@ -583,6 +627,7 @@ class Page:
             "missing_files": [_plain(name) for name in sorted(self.folder.missing)[:MAX_NOTED]],
             "script_errors": self.errors,
             "dialogs": self.dialogs,
+            "workers": self.workers_seen,
             "missing_glyphs": _plain(self.missing_glyphs),
             "expanded": self.expanded,
             "inner_scrollers": self.inner,

@@ -173,6 +173,8 @@ async def _still_changes(
     """
     size = page.full_size
     await page.go_on()
+    if not await page.workers_idle():
+        return True
     if await page.stand_still(extent) != box or page.full_size != size:
         return True
     if await look.take(session) == before:
