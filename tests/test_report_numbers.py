@@ -153,3 +153,47 @@ def test_a_share_prints_as_0_or_100_only_if_it_is(share: float) -> None:
     """The two ends of per cent are exact."""
     assert (numbers.percent(share) == "100%") == (share == 1)
     assert (Decimal(numbers.percent(share)[:-1]) == 0) == (share == 0)
+
+
+@pytest.mark.parametrize(
+    ("p", "text"),
+    [
+        (None, "–"),
+        (1, "1.000"),
+        (0.99996, "0.99996"),
+        (0.04996, "0.04996"),
+        (0.05, "0.050"),
+        (0.0500001, "0.0500001"),
+        (0.2187, "0.219"),
+        (0.001, "0.001"),
+        (0.00099, "<0.001"),
+        (1e-300, "<0.001"),
+    ],
+)
+def test_a_p_value_is_on_its_side_of_a_twentieth_and_never_0(p: float | None, text: str) -> None:
+    """Nor is one that is not 1 printed as 1."""
+    assert numbers.p_value(p) == text
+
+
+@given(st.floats(1e-300, 1))
+def test_p_values_print_below_or_above_a_twentieth_as_they_are(p: float) -> None:
+    """What is read agrees with what was found."""
+    text = numbers.p_value(p)
+    shown = Decimal(text.lstrip("<"))
+    assert (shown < Decimal("0.05")) == (Decimal(str(p)) < Decimal("0.05"))
+    assert (shown == 1) == (p == 1)
+    assert shown > 0
+
+
+@given(st.floats(-100, 100, allow_subnormal=False), st.integers(0, 2))
+def test_a_difference_has_the_sign_it_has(value: float, digits: int) -> None:
+    """Plus, minus or nothing; what prints as 0 is 0."""
+    text = numbers.signed(value, digits)
+    assert text.startswith("+") == (value > 0)
+    assert text.startswith("-") == (value < 0)
+    assert (Decimal(text) == 0) == (value == 0)
+
+
+def test_a_minute_is_not_reached_by_rounding() -> None:
+    """59.96 s is less than 60 s."""
+    assert numbers.duration(59.96) == "59.96 s"

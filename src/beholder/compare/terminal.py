@@ -80,11 +80,11 @@ def _pairs(document: Json, *, plain: bool) -> Table:
             f"{difference['tasks']}",
             f"{numbers.fixed(common['a'], digits)} / {numbers.fixed(common['b'], digits)}",
             _difference(difference, digits),
-            _p(difference["p_value"]),
-            _p(difference["p_holm"]),
+            numbers.p_value(difference["p_value"]),
+            numbers.p_value(difference["p_holm"]),
             numbers.fixed(difference["smallest_detectable"]["difference"], digits),
             _passes(passes),
-            _p(passes["p_value"]) if passes else numbers.DASH,
+            numbers.p_value(passes["p_value"]) if passes else numbers.DASH,
         )
         table.add_row(*map(Text, cells))
     return table
@@ -102,8 +102,8 @@ def _group(pair: Json, label: str, values: Json, document: Json, *, plain: bool)
             visible(value) or numbers.DASH,
             str(difference["tasks"]),
             _difference(difference, digits),
-            _p(difference["p_value"]),
-            _p(difference["p_holm"]),
+            numbers.p_value(difference["p_value"]),
+            numbers.p_value(difference["p_holm"]),
             _passes(one["passes"]),
         )
         table.add_row(*map(Text, cells))
@@ -129,7 +129,7 @@ def _items(pair: Json, document: Json, *, plain: bool) -> Table:
             item["kind"],
             _side(item["a"], document, digits),
             _side(item["b"], document, digits),
-            _signed(item["difference"], digits),
+            numbers.signed(item["difference"], digits),
         )
         # What is missing is greyed, and says why.
         table.add_row(*map(Text, cells), style="dim" if item["kind"] == "missing" and not plain else None)
@@ -153,13 +153,8 @@ def _side(side: Json, document: Json, digits: int) -> str:
 
 def _difference(figures: Json, digits: int) -> str:
     if figures["ci95"] is None:
-        return _signed(figures["mean"], digits)
-    return f"{_signed(figures['mean'], digits)} {numbers.interval(figures['ci95'], digits)}"
-
-
-def _signed(value: float | None, digits: int) -> str:
-    text = numbers.fixed(value, digits, marks=(0,))
-    return f"+{text}" if value is not None and value > 0 else text
+        return numbers.signed(figures["mean"], digits)
+    return f"{numbers.signed(figures['mean'], digits)} {numbers.interval(figures['ci95'], digits)}"
 
 
 def _passes(passes: Json | None) -> str:
@@ -168,13 +163,6 @@ def _passes(passes: Json | None) -> str:
         return numbers.DASH
     first, second = passes["both"] + passes["only_a"], passes["both"] + passes["only_b"]
     return f"{first} / {second} (-{passes['only_a']} +{passes['only_b']})"
-
-
-def _p(value: float | None) -> str:
-    """A p-value to three decimals; a smaller one is said to be below, and none is 0."""
-    if value is None:
-        return numbers.DASH
-    return "<0.001" if value < 0.001 else numbers.fixed(value, 3, marks=(0.05, 1))
 
 
 def _share(figure: Json) -> str:

@@ -108,6 +108,19 @@ def percent_interval(pair: Sequence[Number] | None, digits: int = 0) -> str:
     return f"{inner[:-1]}%]"
 
 
+def p_value(p: Number | None) -> str:
+    """A p-value with three decimals, below 0.001 as `<0.001`; 0.05 and 1 are these and nothing near them."""
+    if p is None:
+        return DASH
+    return "<0.001" if exact(p) < Decimal("0.001") else fixed(p, 3, marks=(Decimal("0.05"), 1))
+
+
+def signed(value: Number | None, digits: int) -> str:
+    """A difference with its sign; +0.0 and -0.0 are never what is not 0, and 0 has no sign."""
+    text = fixed(value, digits, marks=(0,))
+    return f"+{text}" if value is not None and value > 0 else text
+
+
 def money(usd: Number | None) -> str:
     """US dollars to the cent; a smaller sum with two figures that count; unknown is a dash."""
     if usd is None:
@@ -144,7 +157,7 @@ def duration(seconds: Number | None) -> str:
     if seconds is None:
         return DASH
     if seconds < 60:
-        return f"{fixed(seconds, 1)} s"
+        return f"{fixed(seconds, 1, marks=(60,))} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest} s"
