@@ -154,7 +154,7 @@ def build_row(
         "flags": _flags(reduced, repeats),
         "labels": dict(task.labels),
         "folder": folder,
-        **({} if criteria is None else {"criteria": [dict(criterion) for criterion in criteria]}),
+        "criteria": None if criteria is None else [dict(criterion) for criterion in criteria],
     }
 
 
@@ -245,8 +245,24 @@ def _evidence_row(evidence: Evidence, folder: str) -> dict[str, Any]:
                 "pages": picture.pages,
                 "part": picture.part,
                 "parts": picture.parts,
+                "sheet": None if picture.sheet is None else encodable(picture.sheet),
+                "time_s": picture.time_s,
             }
             for picture in evidence.pictures
+        ],
+        "videos": [
+            {
+                "path": f"{folder}/{video.path}",
+                "sha256": video.sha256,
+                "media_type": video.media_type,
+                "size_bytes": video.size_bytes,
+                "width_px": video.width_px,
+                "height_px": video.height_px,
+                "duration_s": video.duration_s,
+                "fps": video.fps,
+                "source": encodable(video.source),
+            }
+            for video in evidence.videos
         ],
         "not_shown": [
             {"name": encodable(item.name), "reason": item.reason, "detail": encodable(item.detail)}
