@@ -125,12 +125,16 @@ class Lengths:
         """Set those from `first` to `last`, both included; they come in rising order, others are left out."""
         if last < first or (self._runs and first <= self._runs[-1][0]):
             return
-        self._firsts.append(first)
-        self._runs.append((last, max(0.0, length)))
-        self._counts.append(self._count)
-        self._sums.append(self._sum)
+        length = max(0.0, length)
+        if self._runs and self._runs[-1] == (first - 1, length):
+            self._runs[-1] = (last, length)  # a million rows of one height are one run
+        else:
+            self._firsts.append(first)
+            self._runs.append((last, length))
+            self._counts.append(self._count)
+            self._sums.append(self._sum)
         self._count += last - first + 1
-        self._sum += (last - first + 1) * max(0.0, length)
+        self._sum += (last - first + 1) * length
 
     def edge(self, count: int) -> float:
         """Where the first `count` of them end."""
@@ -159,6 +163,14 @@ class Lengths:
     def index_at(self, position: float, most: int) -> int:
         """The 0-based one that `position` lies in, at most `most`."""
         return self.fitting(position, most) if position > self.edge(1) else 0
+
+
+def add_end(ends: list[tuple[int, int]], row: int, count: int) -> None:
+    """Add a row to the `ends` of `region`; of rows that use as many columns the first and the last stay."""
+    if len(ends) > 1 and ends[-1][1] == ends[-2][1] == count:
+        ends[-1] = (row, count)
+    else:
+        ends.append((row, count))
 
 
 def region(columns: Lengths, rows: Lengths, ends: Sequence[tuple[int, int]]) -> tuple[int, int]:

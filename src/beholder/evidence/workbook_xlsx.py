@@ -16,6 +16,7 @@ import math
 import posixpath
 import re
 import zipfile
+from array import array
 from dataclasses import dataclass, field
 from typing import Literal
 from xml.sax.saxutils import quoteattr
@@ -29,6 +30,7 @@ from beholder.evidence.workbook import (
     Lengths,
     Sheet,
     Workbook,
+    add_end,
     cell_name,
     parse_cell,
     region,
@@ -89,7 +91,8 @@ class _Scanned:
     prefix: str = ""
     had_hidden: bool = False
     drawing: str = ""
-    row_tags: list[tuple[int, int]] = field(default_factory=list)
+    row_numbers: array[int] = field(default_factory=lambda: array("l"))
+    row_places: array[int] = field(default_factory=lambda: array("q"))
     gaps: list[tuple[int, int, int]] = field(default_factory=list)
     values: list[tuple[int, int]] = field(default_factory=list)
     columns_at: tuple[int, int] | None = None
@@ -486,7 +489,8 @@ class _SheetPass:
             found.gaps.append((self.scanner.at, self.row + 1, row))
         self.row, self.column, self.row_column = min(row, MOST_ROWS - 1), -1, -1
         self.tail, self.row_lines, self.used, self.fits = None, 1.0, 0, False
-        found.row_tags.append((self.row, self.scanner.at))
+        found.row_numbers.append(self.row)
+        found.row_places.append(self.scanner.at)
         height = attributes.get("ht")
         if attributes.get("hidden") in _TRUE or attributes.get("zeroHeight") in _TRUE:
             found.had_hidden = True
@@ -577,7 +581,7 @@ class _SheetPass:
             height = max(height, min(self.row_lines * 14.0, 1_000.0))
         found.rows.set(self.row, self.row, height)
         if self.used:
-            found.ends.append((self.row, self.used))
+            add_end(found.ends, self.row, self.used)
         if self.row_column >= 0 and found.anchor_row is None and height:
             found.anchor_row = (self.scanner.at, self.row, self.row_column)
         if self.tail is None or not height:
@@ -606,7 +610,7 @@ def _hide(splices: Splices, data: bytes, found: _Scanned, rows: int, columns: in
     """Note the edits that hide what is not drawn: rows from `rows` on, columns from `columns` on."""
     prefix = found.prefix.encode()
     if rows < MOST_ROWS:
-        for row, at in found.row_tags:
+        for row, at in zip(found.row_numbers, found.row_places, strict=True):
             if row >= rows:
                 end = tag_end(data, at)
                 splices.replace(at, end, with_attribute(data[at:end], b"hidden", b"1"))
