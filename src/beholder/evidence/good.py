@@ -28,10 +28,25 @@ trailer<</Root 1 0 R>>
 """One page with a red square."""
 
 
+_VIDEO = base64.b64decode(
+    "GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQJChYECGFOAZwEAAAAAAAJAEU2bdLpNu4tTq4QVSalmU6yBoU27i1OrhBZU"
+    "rmtTrIHYTbuMU6uEElTDZ1OsggEbTbuMU6uEHFO7a1OsggIq7AEAAAAAAABZAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAVSalmsirXsYMPQkBNgI1M"
+    "YXZmNjIuMTIuMTAxV0GNTGF2ZjYyLjEyLjEwMUSJiECPQAAAAAAAFlSua76uAQAAAAAAADXXgQFzxYjYZBDcGIRjAZyBACK1nIN1"
+    "bmSIgQCGhVZfVlA4g4EBI+ODhB3NZQDghrCBILqBIBJUw2fYc3OgY8CAZ8iaRaOHRU5DT0RFUkSHjUxhdmY2Mi4xMi4xMDFzc7Jj"
+    "wItjxYjYZBDcGIRjAWfIoUWjiERVUkFUSU9ORIeTMDA6MDA6MDEuMDAwMDAwMDAwAB9DtnVArOeBAKPTgQAAgDAEAJ0BKiAAIAAA"
+    "RwiFhYiFhIgBohAYKNAfwBBn5Mg34q1usVoyMFxhfgD+//8wImv//syhmIf9Hwvfc1q/psF8zZ//p4n//IsXP6eJZ4Cj0oEB9ACx"
+    "AwABEA0QAMA5wErgP4A84L6A/gDrfnTF9OLGU/ruABc/xSCJra0H//HZZ//uIySa9PW8oICdiTqbHxNfReQYFjFnNztBM//HaZ/7"
+    "iAAcU7trkbuPs4EAt4r3gQHxggF48IED"
+)
+"""Two frames of 32 by 32 pixels."""
+
+
 def good_call(module: str) -> Call:
     """A call that succeeds if anything of its kind does."""
     function, suffix, data = {
         "beholder.evidence.pdf": ("render_pdf", ".pdf", _DOCUMENT),
+        "beholder.evidence.video": ("render_video", ".webm", _VIDEO),
         "beholder.evidence.text": ("read_text", ".txt", b"good"),
     }.get(module, ("render_image", ".png", _PICTURE))
     if suffix == ".png":

@@ -155,14 +155,19 @@ class Renderers:
 
     async def _office(self, job: Job) -> Rendered:
         converted = await render_office(self._suite, job, self._light.run)
-        shown = await self._light.run(
-            "beholder.evidence.pdf",
-            "render_pages",
-            replace(job, data=b""),
-            Shown,
-            data=converted.pdf,
-            labels=list(converted.sheets or ()),
-        )
+        try:
+            shown = await self._light.run(
+                "beholder.evidence.pdf",
+                "render_pages",
+                replace(job, data=b""),
+                Shown,
+                data=converted.pdf,
+                labels=list(converted.sheets or ()),
+            )
+        except BrokenArtifact as error:
+            # These bytes are LibreOffice's, which draws a good document: what it cannot draw is this one.
+            told = f"what LibreOffice makes of it cannot be drawn: {error}"
+            raise BrokenArtifact(told, slug="unrenderable", concerns=job.name) from error
         shown = replace(
             shown,
             facts={**converted.facts, **shown.facts},
