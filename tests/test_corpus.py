@@ -372,3 +372,43 @@ def test_hidden_sheets_are_named(seen: Seen) -> None:
     told = str(seen.evidence["hostile/hidden_sheets.xlsx"].warnings)
     assert "Secret" in told
     assert "Very" in told
+
+
+# --- repeatable ---------------------------------------------------------------------------------
+
+STEADY = [
+    *("mk_test_blog.html", "pj_firefox_logo.svg", "po_project-header.svg", "mk_test_llm.jpg"),
+    *("pi_pil_sample_cmyk.jpg", "pi_mode_16bit.png", "pi_hopper_orientation_3.webp", "px_just-two-mice.mp4"),
+    *("pj_basicapi.pdf", "pf_habibi-rotated.pdf", "pf_annotated_pdf.pdf", "pj_SimFang-variant.pdf"),
+    *(
+        "mk_test.docx",
+        "po_with_japanese.pptx",
+        "px_cht-charts.pptx",
+        "po_WithThreeCharts.xlsx",
+        "mk_test.xls",
+    ),
+]
+"""Some of each kind."""
+
+
+async def _hashes(files: list[LooseFile], workers: int) -> dict[str, list[str]]:
+    """What is shown of each; a page that had not settled says so and is left out."""
+    async with EvidenceEngine(POLICY, general_routing(), BLOCKED, LIMITS, workers=workers) as engine:
+        found = await asyncio.gather(*(engine.prepare(file.open()) for file in files))
+    return {
+        file.name: [one.sha256 for one in evidence.pictures]
+        for file, evidence in zip(files, found, strict=True)
+        if "page_not_settled" not in codes(evidence)
+    }
+
+
+def test_workers_do_not_matter(shared: Path) -> None:
+    """With 1, 2 and 8 workers, three times each, every file gives the same pictures to the byte."""
+    files = list(loose_files([shared / "corpus" / "handout" / name for name in STEADY]))
+    first = asyncio.run(_hashes(files, 1))
+    assert len(first) == len(STEADY)
+    assert all(first.values())
+    for workers in (1, 2, 8) * 3:
+        again = asyncio.run(_hashes(files, workers))
+        assert {name: again[name] for name in again if again[name] != first[name]} == {}, workers
+        assert len(again) >= len(STEADY) - 1

@@ -300,8 +300,8 @@ async def _prepare(spec: EvidenceSpec, plan: _Plan, done: Callable[[FileResult],
 
         try:
             async with asyncio.TaskGroup() as group:
-                # One more than can be drawn: its file is read, and another's is written, meanwhile.
-                for _ in range(min(spec.workers + 1, len(plan.files))):
+                # More than can be drawn at a time: office files that wait are converted in one call.
+                for _ in range(min(4 * spec.workers, len(plan.files))):
                     group.create_task(work())
         except* StoreError as errors:
             raise _first(errors) from None
