@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import hashlib
+import json
+import re
+import tomllib
+from fractions import Fraction
+from importlib import resources
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 from beholder.errors import ProtocolError
+from beholder.evidence.engine import KINDS
 from beholder.protocols import (
     builtin_ids,
+    criterion_record,
     describe_protocol,
     evidence_sha256,
+    find_problems,
     formula_sha256,
     load_protocol,
+    parse_criteria,
+    prompt_fields,
+    protocol_for,
+    protocol_text,
     question_sha256,
     write_starter,
 )
-from beholder.records import MediaLimits, NetworkPolicy
+from beholder.protocols.starter import schema_text
+from beholder.records import MediaLimits, NetworkPolicy, Task
+from beholder.replies import parse_reply
+from beholder.run import RunSpec, judge_run
+from beholder.scoring import evaluate, score_range
+from tests.fakes.judge_server import JudgeServer, rule
+from tests.fakes.runs import command, picture, run
 
 SMALL = """
 schema = 1
@@ -44,6 +65,8 @@ def protocol_file(tmp_path: Path, text: str) -> Path:
     [
         ("gis-bench/1", "12e6e90d5ffa2880eb50a90cb1d15c7684bc2081c744dde94b96448c25fb2e72"),
         ("web-page/1", "05f2e4874325fe7653432c3b8be4b65ef5c09b2bd5aabf1bffc4a66271991a3f"),
+        ("math-media/1", "1a0c7422e72bc7849ff3e0b49a52e985dd2279bf35f446cf4c399b386036eaf0"),
+        ("enterprise-claw/1", "fe6d552d7485cb9a1f84c1f2c576b3f7f27b7fb8b9e0098017cc288d5c3a58a6"),
     ],
 )
 def test_the_built_in_questions_are_what_they_were(protocol: str, question: str) -> None:
@@ -193,3 +216,243 @@ def test_the_starter_is_a_good_protocol(tmp_path: Path) -> None:
     assert describe_protocol(load_protocol(path))["id"] == "posters/1"
     with pytest.raises(ProtocolError, match="is there already"):
         write_starter("posters", path)
+
+
+# --- every mistake by line --------------------------------------------------------------------------
+
+BAD = """schema = 1
+id = "Bad Name"
+titel = "Posters"
+[prompt]
+text = "Grade {promt}."
+placeholders = ["prompt"]
+[judge]
+max_tokens = 0
+[repeats]
+n = 2
+min_scored = 5
+[routing]
+visual = [
+  "png",
+]
+[[criteria]]
+key = "a"
+max = "high"
+bands = [
+  { from = 0, til = 5, text = "x" },
+]
+[[criteria]]
+key = "b"
+min = 10
+max = 5
+[score]
+main = { mean = ["a", "c"] }
+again = { sum = ["again"] }
+pass_at = "sixty"
+"""
+
+
+def test_every_mistake_is_told_at_once_with_its_line_and_a_fix(tmp_path: Path) -> None:
+    """Wrong keys, wrong values, wrong names and a wrong placeholder in one go, in the file's order."""
+    found = {(one.line, one.words) for one in find_problems(protocol_file(tmp_path, BAD))}
+    wanted = [
+        (None, "title: is missing; add it"),
+        (2, "id: 'Bad Name' has another form; write lower-case"),
+        (3, "titel: no such key; did you mean title?"),
+        (8, "judge.max_tokens: 0 is below 1"),
+        (11, "repeats.min_scored: 5 is not between 1 and n = 2"),
+        (14, "routing.visual.0: suffix 'png' must start with a dot: write \".png\""),
+        (18, "criteria.0.max: "),
+        (20, "criteria.0.bands.0.til: no such key; "),
+        (25, "criteria.1.max: criterion 'b': min 10 is not below max 5"),
+        (27, "score.main: 'c' is neither a criterion nor a name of [score]; those are a, again, b"),
+        (None, "again -> again"),
+        (29, "score.pass_at: must be a number"),
+    ]
+    for line, words in wanted:
+        assert any((line is None or line == at) and words in told for at, told in found), (line, words, found)
+
+
+def test_a_file_that_is_no_toml_is_read_on_without_the_broken_lines(tmp_path: Path) -> None:
+    """Each broken line once, and the mistakes elsewhere too; nothing that only follows from them."""
+    text = SMALL.replace('"Small"', '"Small').replace("max = 10", "max == 10\nmin = -1\nfoo = 1")
+    found = find_problems(protocol_file(tmp_path, text))
+    assert [(one.line, one.slug) for one in found if one.slug == "toml"] == [(4, "toml"), (9, "toml")]
+    assert any("foo: no such key" in one.words for one in found)
+    assert not any("missing" in one.words for one in found)
+
+
+def test_a_bracket_that_is_never_closed_is_one_mistake(tmp_path: Path) -> None:
+    """Not one per line that follows."""
+    found = find_problems(protocol_file(tmp_path, SMALL.replace('[".png"]', '[".png"')))
+    assert [one.slug for one in found] == ["toml"]
+
+
+def test_the_command_tells_mistakes_as_editors_and_programs_read_them(tmp_path: Path) -> None:
+    """`file:line: words` on stdout, one JSON document with --json, exit 2."""
+    path = protocol_file(tmp_path, BAD)
+    done = run(command("protocols", "check", path))
+    assert done.returncode == 2
+    assert f"{path}:3: titel: no such key; did you mean title?" in done.stdout
+    told = json.loads(run(command("protocols", "check", path, "--json")).stdout)
+    assert (told["ok"], told["error"]) == (False, "protocol")
+    assert {"line": 3, "where": "titel", "message": "no such key; did you mean title?"} in told["problems"]
+
+
+def test_the_schema_for_editors_is_made_from_the_declarations_and_fits_every_built_in_file() -> None:
+    """What ships is what the code says; each built-in file and the starter pass it, a wrong one does not."""
+    shipped = (resources.files("beholder") / "schemas" / "protocol.schema.json").read_text("utf-8")
+    made = schema_text()
+    assert shipped == made, "write what schema_text() gives into schemas/protocol.schema.json"
+    Draft202012Validator.check_schema(json.loads(made))
+    validator = Draft202012Validator(json.loads(made))
+    starter = (resources.files("beholder.protocols") / "starter.toml").read_text("utf-8").replace("NAME", "x")
+    for text in [*(protocol_text(name) for name in builtin_ids()), starter, SMALL]:
+        assert not list(validator.iter_errors(tomllib.loads(text)))
+    wrong = [".".join(map(str, error.path)) for error in validator.iter_errors(tomllib.loads(BAD))]
+    assert {"id", "criteria.0.max", "criteria.0.bands.0"} <= set(wrong)
+
+
+def test_criteria_alone_look_at_every_kind_and_count_alike(tmp_path: Path) -> None:
+    """Prompt, routing and formula have defaults: all that can be shown, the weighted mean from 0 to 1."""
+    alone = 'schema = 1\nid = "a/1"\ntitle = "A"\n[[criteria]]\nkey = "x"\nmax = 10\n'
+    two = alone + '[[criteria]]\nkey = "y"\ntype = "bool"\n'
+    protocol = load_protocol(protocol_file(tmp_path, two))
+    assert set(protocol.routing.visual) <= set(KINDS)
+    values = {"x": Fraction(5), "y": Fraction(1)}
+    assert evaluate(protocol.score, values, protocol.criteria)["main"] == Fraction(3, 4)
+    assert score_range(protocol.score, protocol.criteria) == (0, 1)
+    heavier = two.replace("max = 10", "max = 10\nweight = 3")
+    heavy = load_protocol(protocol_file(tmp_path, heavier + "weight = 1\n"))
+    assert evaluate(heavy.score, values, heavy.criteria)["main"] == Fraction(5, 8)
+    with pytest.raises(ProtocolError, match="'y' without a weight"):
+        load_protocol(protocol_file(tmp_path, heavier))
+
+
+# --- math-media and enterprise-claw -----------------------------------------------------------------
+
+
+def test_the_math_protocol_has_the_published_figures() -> None:
+    """Three 0/1 lines with an explanation, one judge, one repeat, pictures and videos; the answer counts."""
+    math = load_protocol("math-media")
+    assert [(c.key, c.min, c.max, c.type) for c in math.criteria] == [
+        (key, 0, 1, "int") for key in ("INTERMEDIATE_CORRECT", "FINAL_CORRECT", "ACTION_REFLECTION")
+    ]
+    assert (math.reply, math.rationale, math.judge.model) == ("lines", "EXPLANATION", "google/gemini-2.5-pro")
+    assert (math.repeats.n, math.repeats.reduce, math.absent) == (1, "majority", "zero")
+    assert math.prompt.placeholders == ("solution_text", "media")
+    assert math.prompt.template.count("Example ") == 5
+    assert {".png", ".jpg", ".jpeg", ".webp", ".gif", ".mp4", ".webm", ".mov"} == set(math.routing.visual)
+
+
+def test_the_five_examples_of_the_math_prompt_are_clean_replies() -> None:
+    """Each is what the parser takes; together right, wrong, reflective, not, and right by chance."""
+    math = load_protocol("math-media")
+    found = re.findall(r"(INTERMEDIATE_CORRECT: \d\n.*\n.*\nEXPLANATION: .*)", math.prompt.template)
+    marks = [tuple(parse_reply(text, math)["scores"].values()) for text in found]
+    assert len(marks) == len(set(marks)) == 5
+    assert {(1, 1, 0), (1, 1, 1), (0, 0, 0), (0, 1, 0), (0, 0, 1)} == set(marks)
+
+
+def test_the_office_protocol_has_the_published_lists() -> None:
+    """Suffixes, exclusions and budgets are those of the published page, and nothing else."""
+    claw = load_protocol("enterprise-claw")
+    visual = ".html .htm .pdf .pptx .ppt .docx .doc .xlsx .xls .png .jpg .jpeg .webp .svg"
+    text = (
+        ".txt .md .markdown .json .jsonl .py .js .ts .tsx .jsx .sh .bash .zsh .css .scss .sql .yaml .yml "
+        ".toml .ini .csv .tsv"
+    )
+    dropped = "ocr/ verify_temp/ __pycache__/ venv/ .venv/ site-packages/ crop* gray_* autoc_* *_tsv.tsv"
+    assert claw.routing.visual == tuple(visual.split())
+    assert claw.routing.text == tuple(text.split())
+    assert claw.routing.exclude == tuple(dropped.split())
+    assert (claw.routing.kind, claw.absent) == ("strict", "exclude")
+    assert (claw.evidence.images, claw.evidence.pages, claw.evidence.text_chars) == (32, 6, 12000)
+
+
+@pytest.mark.parametrize(
+    "rubric", ["[sic] All of it?", "{braces} stay", "3", "[1] first, [2] second", "a\n- b\n{media}"]
+)
+def test_a_rubric_that_is_a_text_is_the_question_as_it_stands(rubric: str) -> None:
+    """Also where it begins with a bracket."""
+    claw = load_protocol("enterprise-claw")
+    task = Task(id="t", fields={"agent_prompt": "p", "semantic_rubric": rubric}, labels={}, row=1)
+    own = protocol_for(claw, task)
+    assert (own.criteria[0].key, own.criteria[0].question, own.criteria[0].max) == ("overall", rubric, 10)
+    assert f"- overall (number from 0 to 10): {rubric}\n" in prompt_fields(own, task)["semantic_rubric"]
+
+
+DRAWN = st.tuples(st.integers(0, 50), st.integers(1, 50), st.integers(1, 9), st.integers(0, 100))
+
+
+@given(st.lists(DRAWN, min_size=1, max_size=6))
+def test_a_list_of_criteria_is_their_weighted_share_of_each_range(
+    drawn: list[tuple[int, int, int, int]],
+) -> None:
+    """sum of w (v - min) / (max - min) over sum of w, exactly."""
+    listed = [
+        {"key": f"k{n}", "min": low, "max": low + span, "weight": weight}
+        for n, (low, span, weight, _) in enumerate(drawn)
+    ]
+    task = Task(id="t", fields={"semantic_rubric": json.dumps(listed)}, labels={}, row=1)
+    own = protocol_for(load_protocol("enterprise-claw"), task)
+    values = {f"k{n}": low + Fraction(span * share, 100) for n, (low, span, _, share) in enumerate(drawn)}
+    wanted = sum(Fraction(w * share, 100) for _, _, w, share in drawn) / sum(w for _, _, w, _ in drawn)
+    assert evaluate(own.score, values, own.criteria)["main"] == wanted
+    assert parse_criteria([criterion_record(c) for c in own.criteria], "again") == own.criteria
+
+
+WORDINGS = [
+    b"\xef\xbb\xbfGrade it.\r\n",
+    b"{%s}\n\n\n",
+    b'{%s} {x} {{y}} \xed\x95\x9c {"a":1}\r',
+    b"  {%s}",
+]
+COLUMNS = {
+    "gis-bench": "prompt",
+    "web-page": "query",
+    "math-media": "solution_text",
+    "enterprise-claw": "agent_prompt",
+}
+ROW = {"task_id": "a", "level": "1", "semantic_rubric": "All?", **dict.fromkeys(COLUMNS.values(), "P")}
+
+
+@pytest.mark.parametrize("protocol", COLUMNS)
+@pytest.mark.parametrize("wording", WORDINGS)
+def test_a_published_wording_is_pinned_and_sent_byte_for_byte(
+    tmp_path: Path, protocol: str, wording: bytes
+) -> None:
+    """Byte order mark, line ends, trailing blanks and braces reach the request as they lie in the file."""
+    data = wording.replace(b"%s", COLUMNS[protocol].encode())
+    published = tmp_path / "published.txt"
+    published.write_bytes(data)
+    described = describe_protocol(load_protocol(protocol, prompt_file=published))  # what `pin` prints
+    assert described["prompt"]["sha256"] == hashlib.sha256(data).hexdigest()
+    (tmp_path / "tasks.json").write_text(json.dumps([ROW]))
+    picture(tmp_path / "run" / "a.png")
+    with JudgeServer([rule(text="no")]) as server:
+        judge_run(
+            RunSpec(
+                tasks=tmp_path / "tasks.json",
+                run_dirs={"m": tmp_path / "run"},
+                out_dir=tmp_path / "o",
+                protocol=protocol,
+                prompt_file=published,
+                judge="judge-1",
+                base_url=f"{server.url}/v1",
+                min_interval_s=0,
+                repeats=1,
+            )
+        )
+        (request,) = server.requests
+    assert request.texts[0].encode() == data.replace(f"{{{COLUMNS[protocol]}}}".encode(), b"P")
+    assert len(request.images) == 1
+
+
+def test_the_command_pins_a_wording(tmp_path: Path) -> None:
+    """With the lines that run it and that pin it in a file of one's own."""
+    (tmp_path / "own.txt").write_bytes(b"{solution_text}\r\n")
+    done = run(command("protocols", "pin", "math-media", "--prompt-file", tmp_path / "own.txt"))
+    digest = hashlib.sha256(b"{solution_text}\r\n").hexdigest()
+    assert done.returncode == 0
+    assert f'sha256 = "{digest}"' in done.stdout

@@ -65,6 +65,7 @@ class _Walk:
         path: Place = ()
         for name in names[:-1]:
             path = self._within((*path, name))
+            self._note(path, start)
         path = (*path, names[-1])
         if is_list:
             self._tables[path] = self._tables.get(path, -1) + 1

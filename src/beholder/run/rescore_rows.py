@@ -91,7 +91,7 @@ def copy_folder(source: Path, target: Path, folder: str) -> None:
 
 def protocol_of(row: Json, protocol: Protocol) -> Protocol:
     """The protocol as it holds for a row: with the task's own criteria, where it had such."""
-    if "criteria" not in row:
+    if not row.get("criteria"):
         return protocol
     name = f"row of task {row['task_id']!r}"
     return with_criteria(protocol, parse_criteria(row["criteria"], name), name)

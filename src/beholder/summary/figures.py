@@ -125,7 +125,7 @@ def figures_of(row: Mapping[str, Any]) -> TaskFigures:
         artifacts_sha256=_digest_of(row["evidence"]["artifacts"]),
         judge=row["judge"]["model"],
         own_ends={one["key"]: (one["min"], one["max"]) for one in row["criteria"]}
-        if "criteria" in row
+        if row.get("criteria")
         else None,
     )
 
