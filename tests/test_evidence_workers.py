@@ -66,7 +66,7 @@ def worker_processes() -> list[psutil.Process]:
 
 def test_a_picture_comes_back_with_its_own_bytes() -> None:
     """A picture that the judge takes as it is comes back byte for byte, without travelling twice."""
-    data = png((30, 20))
+    data = png((64, 64))
     shown = in_pool(lambda pool: pool.run(IMAGE, "render_image", job(data), Shown))
     assert shown.pictures[0].data == b""
     assert with_data(shown, job(data)).pictures[0].data == data
