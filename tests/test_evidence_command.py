@@ -189,7 +189,7 @@ def test_the_judges_limits(tmp_path: Path) -> None:
     assert len(bound["files"][0]["pictures"]) > 2
     assert bound["judge"] == "anthropic/claude-sonnet-4-5"
     _, one = as_json(
-        *("evidence", "wide.png", "--out-dir", "c", "--judge", "anthropic/claude-sonnet-4-5"),
+        *("evidence", "wide.png", "--out-dir", "c", "--judge", "openai-compatible/claude-sonnet-4-5"),
         *("--max-output-images", "1"),
         cwd=tmp_path,
     )

@@ -241,7 +241,9 @@ def general_routing() -> Routing:
 def _limits(judge: str | None) -> MediaLimits:
     if judge is None:
         return MediaLimits()
-    provider, name = parse_model(judge, base_url=None)
+    # The address of such a judge does not matter here: it is not asked.
+    somewhere = "http://localhost" if judge.startswith("openai-compatible/") else None
+    provider, name = parse_model(judge, base_url=somewhere)
     return media_limits(JudgeSpec(provider=provider, name=name))
 
 
