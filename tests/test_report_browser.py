@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -13,7 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from beholder.errors import MissingTool
 from beholder.evidence import find_browser
-from beholder.report import write_joint_reports, write_reports
+from beholder.human import human_agreement, read_ratings, scales_of
+from beholder.report import load_run, write_joint_reports, write_reports
 from tests.fakes import outdir
 
 AXE = Path(__file__).parent / "data" / "axe" / "axe.min.js"
@@ -46,7 +48,20 @@ def joint(tmp_path_factory: pytest.TempPathFactory) -> Path:
             {"type": "file_exists", "args": {"glob": "*.csv"}, "outcome": "failed", "detail": "none is there"}
         ]
         models[name] = outdir.write(root / name, name, rows)
+    _rate(root, models["atlas"])
     return write_joint_reports(root, models)[0]
+
+
+def _rate(root: Path, out: Path) -> None:
+    """People's ratings of some tasks, one of them far from the judge's."""
+    run = load_run(out)
+    ratings = root / "people.csv"
+    ratings.write_text(
+        "task_id,pass,main\nairports-europe,1,90\nus_states_choropleth,1,70\n", encoding="utf-8"
+    )
+    read = read_ratings(ratings, scales_of(run.summary), has_pass=True)
+    document = human_agreement(read, run.rows, run.summary)
+    (out / "human_agreement.json").write_text(json.dumps(document), encoding="utf-8")
 
 
 class Watched:
@@ -351,6 +366,21 @@ def test_two_models_stand_side_by_side_differences_first(opened: Watched) -> Non
     assert page.locator("#item.duel").is_visible()
     page.keyboard.press("Escape")
     eventually(page, "!document.querySelector('#item').open")
+
+
+def test_a_disagreement_with_people_leads_to_its_item(opened: Watched) -> None:
+    """From the worst disagreement, with its small picture, to what the judge saw and said."""
+    page = opened.page
+    page.locator(".apart a", has_text="airports-europe").first.click()
+    is_open(page, "airports-europe")
+
+
+def test_a_pair_leads_to_its_tasks_side_by_side(opened: Watched) -> None:
+    """From the table of differences to the submissions, flips first."""
+    page = opened.page
+    page.locator(".pairs-table a").click()
+    counts(page, "7 tasks")
+    assert page.locator(".pair-row").count() == 7
 
 
 def test_a_dot_of_a_plot_leads_to_its_item(opened: Watched) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import beholder
 from beholder.report import Run, build_view, load_run
-from beholder.report.markdown import RATIONALE_CHARS, escape, render_markdown
+from beholder.report.markdown import MOST_TASKS, MOST_WORDS, RATIONALE_CHARS, escape, render_markdown
 from tests.fakes import golden, outdir
 
 
@@ -100,3 +100,25 @@ def test_models_with_common_tasks_show_both_means(tmp_path: Path) -> None:
     other = Run(name="borea", rows=run.rows, summary=run.summary)
     common = {"tasks": 4, "models": {name: outdir.figures(list(run.rows)[:3]) for name in ("atlas", "borea")}}
     assert "On 4 common tasks" in render_markdown(build_view([run, other], joint={"common": common}))
+
+
+def test_differences_stand_in_a_table(tmp_path: Path) -> None:
+    """Two models: second less first with its interval, what got better and worse, and the passes."""
+    run = load_run(outdir.write_varied(tmp_path / "atlas"))
+    other = Run(name="borea|", rows=run.rows, summary=run.summary)
+    text = render_markdown(build_view([run, other]))
+    line = next(line for line in text.splitlines() if line.startswith(r"| atlas | borea\|"))
+    assert line.startswith(r"| atlas | borea\| | **0.0** |")
+    assert line.endswith("| 0 | 0 | 6 | 0 | 0 |")
+
+
+def test_a_long_run_s_report_says_what_it_leaves_out(tmp_path: Path) -> None:
+    """The first tasks, the words of the lowest scores, and where the rest is to be found."""
+    rows = [
+        outdir.row(f"t{n}", "x", [outdir.repeat(1, (n % 30, 0, 0, 0), rationale=f"w{n}")]) for n in range(450)
+    ]
+    text = render_markdown(build_view([Run(name="x", rows=rows, summary=outdir.summary("x", rows))]))
+    assert f"The first {MOST_TASKS} of 450" in text
+    assert text.count("<details>") == MOST_WORDS
+    assert "w0" in text
+    assert "w29\n" not in text

@@ -36,9 +36,11 @@ def render_markdown(view: ReportView) -> str:
     sections = [
         _head(view),
         _ranking(view),
+        _differences(view),
         _criteria(view),
         _reasons(view),
         _groups(view),
+        _people(view),
         _tasks(view),
         _words(view),
         _method(view),
@@ -91,6 +93,52 @@ def _ranking(view: ReportView) -> list[str]:
 
 def _with(value: str, interval: str) -> str:
     return value if interval == numbers.DASH else f"{value} {interval}"
+
+
+def _differences(view: ReportView) -> list[str]:
+    if view.differences is None:
+        return []
+    passing = view.pass_at != ""
+    head = [
+        "First",
+        "Second",
+        "Second less first",
+        "95% interval",
+        "p, corrected",
+        "Better",
+        "Worse",
+        "Equal",
+    ]
+    head += ["Passes gained", "Passes lost"] * passing
+    rows = []
+    for pair in view.differences.pairs:
+        interval = pair.interval if pair.interval != numbers.DASH else escape(pair.why_none)
+        row = [*map(escape, pair.names), f"**{pair.difference}**", interval, escape(pair.p_value)]
+        row += [str(pair.better), str(pair.worse), str(pair.equal)]
+        row += ["–" if n is None else str(n) for n in (pair.gained, pair.lost)] * passing
+        rows.append(row)
+    lines = ["## Differences", "", *table(head, rows, numeric=range(2, len(head)))]
+    return [*lines, "", escape(view.differences.method)]
+
+
+def _people(view: ReportView) -> list[str]:
+    if view.people is None:
+        return []
+    rows = [
+        [
+            escape(column.model),
+            escape(column.name),
+            escape(column.counts),
+            figure.name,
+            _with(figure.value, figure.interval or numbers.DASH),
+            figure.ceiling or numbers.DASH,
+        ]
+        for column in view.people.columns
+        for figure in column.figures
+    ]
+    head = ["Model", "Column", "Tasks", "Figure", "Judge and people", "Among people"]
+    lines = ["## The judge against people", "", *table(head, rows, numeric=[4, 5])]
+    return [*lines, "", escape(view.people.method)]
 
 
 def _criteria(view: ReportView) -> list[str]:

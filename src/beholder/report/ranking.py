@@ -109,7 +109,12 @@ def common_of(joint: Json, runs: Sequence[Run]) -> tuple[Mapping[str, Json], int
     """Figures on the common tasks by model, where some model's own tasks are others than these."""
     common = joint.get("common") or {}
     tasks = common.get("tasks")
-    if tasks is None or len(runs) < 2 or all(_own_tasks(run.summary) == tasks for run in runs):
+    if (
+        tasks is None
+        or not common.get("models")
+        or len(runs) < 2
+        or all(_own_tasks(run.summary) == tasks for run in runs)
+    ):
         return {}, None
     return common.get("models") or {}, tasks
 

@@ -9,12 +9,14 @@ from typing import overload
 
 import beholder
 from beholder.report import numbers, words
+from beholder.report.differences import DifferencesView, differences_of
 from beholder.report.figures import Scale, rank_key, scale_of
 from beholder.report.items import ItemView, build_item
 from beholder.report.load import Json, Run
 from beholder.report.media import Verbatim, verbatim_of
 from beholder.report.method import Fact, method_of
 from beholder.report.notices import WarningView, judge_of, warnings_of
+from beholder.report.people import PeopleView, people_of
 from beholder.report.ranking import (
     CriterionView,
     GroupTable,
@@ -88,6 +90,8 @@ class ReportView:
         scale: Of the scores.
         common_tasks: Number of tasks that every model has a score for; None where it does not matter.
         states: Number of items by state, in the order of `words.STATES`.
+        differences: The models in pairs; None for one.
+        people: The judge against people's ratings; None without any.
         no_groups: Labels without a table, with the reason.
         runs: What it was built from, ranked.
     """
@@ -104,6 +108,8 @@ class ReportView:
     groups: tuple[GroupTable, ...]
     no_groups: tuple[tuple[str, str], ...]
     states: tuple[tuple[str, int], ...]
+    differences: DifferencesView | None
+    people: PeopleView | None
     items: Items
     method: tuple[Fact, ...]
     version: str
@@ -139,12 +145,13 @@ def build_view(runs: Sequence[Run], joint: Json | None = None) -> ReportView:
     counts = Counter(state_of(row) for run in ranked for row in run.rows)
     first = ranked[0].summary
     groups, no_groups = groups_of(ranked, scale)
+    differences = differences_of(ranked, scale)
     return ReportView(
         title=str(first.get("title") or first.get("protocol") or "Evaluation"),
         protocol=str(first.get("protocol") or ""),
         lead=_lead(ranked),
         scripted=_is_scripted(ranked, joint),
-        warnings=warnings_of(ranked, joint),
+        warnings=(*warnings_of(ranked, joint), *(differences.warnings if differences else ())),
         models=tuple(model_of(run, scale, common.get(run.name)) for run in ranked),
         scale=scale,
         common_tasks=common_tasks,
@@ -152,6 +159,8 @@ def build_view(runs: Sequence[Run], joint: Json | None = None) -> ReportView:
         groups=groups,
         no_groups=no_groups,
         states=tuple((state, counts[state]) for state in words.STATES if counts[state]),
+        differences=differences,
+        people=people_of(ranked),
         items=Items.of(ranked, scale),
         method=method_of(ranked),
         version=beholder.__version__,

@@ -34,7 +34,7 @@ def build_plots(view: ReportView) -> tuple[Plot, ...]:
     if not any(point.score is not None for own in points for point in own.values()):
         return ()
     with drawing() as draw:
-        plots = [distribution(draw, names, points, scale)]
+        plots = [distribution(draw, runs, points, scale)]
         plots += repeats(draw, points, scale)
         plots += criteria(draw, runs, scale)
         plots += [groups(draw, runs, table.label, scale, at) for at, table in enumerate(view.groups)]

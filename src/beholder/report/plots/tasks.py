@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from beholder.report import numbers
 from beholder.report.figures import Scale
+from beholder.report.load import Run
 from beholder.report.plots.canvas import (
     MOST_DOTS,
     WIDTH_PX,
@@ -27,58 +28,78 @@ from beholder.report.svg import FAILED, FLIP, INK, MODELS, MUTED, PASSED, SURFAC
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+PILES = 44
+"""Bins of the dots' plot: as wide as a dot."""
+
+MOST_PILED = 14
+"""Dots in one pile; more would be a tower, and bars are drawn."""
+
 
 def distribution(
-    draw: Draw, names: Sequence[str], points: Sequence[Mapping[str, Point]], scale: Scale
+    draw: Draw,
+    runs: Sequence[Run],
+    points: Sequence[Mapping[str, Point]],
+    scale: Scale,
 ) -> Plot:
-    """Every task's score, a row per model."""
-    row_px, foot_px = 74, 44
-    figure = draw(row_px * len(names) + foot_px)
+    """Every task's score, a row per model: dots piled up where every one can be seen, else bars."""
     low, high = score_range(scale, points)
-    for number, (name, own) in enumerate(zip(names, points, strict=True)):
-        top = 1 - (row_px * number + 20) / figure.bbox.height
-        axes = figure.add_axes(
-            (0.03, top - (row_px - 22) / figure.bbox.height, 0.94, (row_px - 24) / figure.bbox.height)
-        )
+    known = [[point for point in own.values() if point.score is not None] for own in points]
+    piles = [_piles(own, low, high) for own in known]
+    tallest = max((len(pile) for own in piles for pile in own.values()), default=1)
+    dots = tallest <= MOST_PILED
+    body_px = 7.6 * max(tallest, 4) if dots else 50
+    row_px, foot_px = body_px + 26, 24
+    figure = draw(row_px * len(runs) + foot_px)
+    height = figure.bbox.height
+    for number, run in enumerate(runs):
+        axes = figure.add_axes((0.03, 1 - row_px * (number + 1) / height, 0.94, body_px / height))
         bare(axes, low, high)
-        known = [point for point in own.values() if point.score is not None]
-        _dots_or_bars(axes, known, low, high)
+        if dots:
+            _dots(axes, piles[number], max(tallest, 4))
+        else:
+            _bars(axes, known[number], low, high)
         pass_line(axes, scale)
-        mean = sum(point.score or 0 for point in known) / len(known) if known else None
+        mean = run.summary.get("mean")
         if mean is not None:
             axes.plot([mean], [0], marker="^", color=INK, markersize=7, clip_on=False, zorder=5)
-        axes.text(0, 1.04, short(name), transform=axes.transAxes, fontweight="bold", va="bottom")
-        said = f"mean {numbers.fixed(mean, scale.digits)}" if mean is not None else "no score"
-        axes.text(1, 1.04, said, transform=axes.transAxes, color=MUTED, ha="right", va="bottom")
-        axes.tick_params(labelbottom=number == len(names) - 1)
-    shown = "Each dot is a task" if _fits(points) else "How many tasks have which score"
+        above: dict[str, Any] = {"transform": axes.transAxes, "va": "bottom"}
+        axes.text(0, 1 + 3 / body_px, short(run.name), fontweight="bold", **above)
+        said = (
+            "no mean" if mean is None else f"mean {numbers.fixed(mean, scale.digits, marks=scale.ends or ())}"
+        )
+        axes.text(1, 1 + 3 / body_px, said, color=MUTED, ha="right", **above)
+        axes.tick_params(labelbottom=number == len(runs) - 1)
     mark = ", the dashed line is the pass mark" if scale.pass_at is not None else ""
+    absent = any(point.state == "absent" for own in known for point in own)
+    left = (" Hollow: absent, at what that is worth." if dots else " Grey: absent.") if absent else ""
+    shown = "Each dot is a task" if dots else "How many tasks have which score"
     return Plot(
         kind="distribution",
         title="Scores of the tasks",
-        note=f"{shown}; the triangle is the mean{mark}. Hollow: absent, at what that is worth.",
-        svg=inline(figure, prefix="distribution", title=_said_distribution(names, points)),
+        note=f"{shown}; the triangle is the mean{mark}.{left}",
+        svg=inline(figure, prefix="distribution", title=_said_distribution(runs, points)),
     )
 
 
-def _fits(points: Iterable[Mapping[str, Point]]) -> bool:
-    return all(len(own) <= MOST_DOTS // 4 for own in points)
-
-
-def _dots_or_bars(axes: Axes, known: Sequence[Point], low: float, high: float) -> None:
-    """Dots piled up where every one can be seen, else bars."""
-    bins = 44
-    pile: Counter[int] = Counter()
-    placed: dict[str, list[tuple[float, float, int]]] = {}
+def _piles(known: Sequence[Point], low: float, high: float) -> dict[float, list[Point]]:
+    """Tasks by the middle of the bin that their score falls into, in the score's order."""
+    piles: dict[float, list[Point]] = {}
     for point in sorted(known, key=lambda one: (one.score or 0, one.item)):
-        place = min(bins - 1, int(bins * ((point.score or 0) - low) / (high - low)))
-        centre = low + (place + 0.5) * (high - low) / bins
-        placed.setdefault(point.state, []).append((centre, pile[place] + 0.5, point.item))
-        pile[place] += 1
-    tallest = max(pile.values(), default=1)
-    if len(known) > MOST_DOTS // 4 or tallest > 7:
-        _bars(axes, known, low, high)
-        return
+        place = _bin(point, low, high, PILES)
+        piles.setdefault(low + (place + 0.5) * (high - low) / PILES, []).append(point)
+    return piles
+
+
+def _bin(point: Point, low: float, high: float, bins: int) -> int:
+    """Which bin a score falls into; one beyond the scale's ends counts to the last."""
+    return min(bins - 1, max(0, int(bins * ((point.score or 0) - low) / (high - low))))
+
+
+def _dots(axes: Axes, piles: Mapping[float, Sequence[Point]], rows: int) -> None:
+    placed: dict[str, list[tuple[float, float, int]]] = {}
+    for centre, pile in piles.items():
+        for place, point in enumerate(pile):
+            placed.setdefault(point.state, []).append((centre, place + 0.55, point.item))
     for state, dots in placed.items():
         hollow = state == "absent"
         drawn = axes.scatter(
@@ -92,7 +113,7 @@ def _dots_or_bars(axes: Axes, known: Sequence[Point], low: float, high: float) -
             zorder=3,
         )
         drawn.set_urls([f"#{item}" for _, _, item in dots])
-    axes.set_ylim(0, 7)
+    axes.set_ylim(0, rows)
 
 
 def _bars(axes: Axes, known: Sequence[Point], low: float, high: float) -> None:
@@ -100,7 +121,7 @@ def _bars(axes: Axes, known: Sequence[Point], low: float, high: float) -> None:
     width = (high - low) / bins
     counts: dict[str, Counter[int]] = {}
     for point in known:
-        place = min(bins - 1, int(bins * ((point.score or 0) - low) / (high - low)))
+        place = _bin(point, low, high, bins)
         counts.setdefault(point.state, Counter())[place] += 1
     base: Counter[int] = Counter()
     for state in ("absent", "failed", "passed", "scored"):
@@ -122,14 +143,14 @@ def _state_colour(state: str) -> str:
     return {"passed": PASSED, "failed": FAILED}.get(state, MODELS[0])
 
 
-def _said_distribution(names: Sequence[str], points: Sequence[Mapping[str, Point]]) -> str:
+def _said_distribution(runs: Sequence[Run], points: Sequence[Mapping[str, Point]]) -> str:
     parts = []
-    for name, own in zip(names, points, strict=True):
+    for run, own in zip(runs, points, strict=True):
         scores = sorted(point.score for point in own.values() if point.score is not None)
         if scores:
             middle = scores[len(scores) // 2]
             parts.append(
-                f"{name}: {numbers.plural(len(scores), 'task')} from {numbers.plain(scores[0], 2)} to "
+                f"{run.name}: {numbers.plural(len(scores), 'task')} from {numbers.plain(scores[0], 2)} to "
                 f"{numbers.plain(scores[-1], 2)}, middle {numbers.plain(middle, 2)}"
             )
     return clean("Distribution of scores. " + "; ".join(parts))

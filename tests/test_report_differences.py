@@ -1,0 +1,154 @@
+"""Differences between models and agreement with people, as the page tells them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from beholder.compare import RunRows
+from beholder.human import human_agreement, read_ratings, scales_of
+from beholder.report import Run, build_view, load_run
+from beholder.report.differences import p_text, signed
+from beholder.report.html import render_html
+from tests.fakes import outdir
+
+
+def rows_of(name: str, totals: list[int | None]) -> list[dict[str, Any]]:
+    """A row per total of 100; None is unscored."""
+    rows = []
+    for number, total in enumerate(totals):
+        if total is None:
+            rows.append(outdir.row(f"t{number}", name, outcome="unscored", reason="timeout"))
+            continue
+        values = (
+            min(30, total),
+            min(30, max(0, total - 30)),
+            min(20, max(0, total - 60)),
+            max(0, total - 80),
+        )
+        rows.append(outdir.row(f"t{number}", name, [outdir.repeat(1, values)]))
+    return rows
+
+
+def run_of(name: str, totals: list[int | None], **more: Any) -> Run:
+    rows = rows_of(name, totals)
+    return Run(name=name, rows=rows, summary=outdir.summary(name, rows, **more))
+
+
+def test_a_pair_is_compared_on_its_common_tasks() -> None:
+    """Six tasks, one unscored in one run: five in common, two flips, one tie, the second less the first."""
+    first = run_of("a", [80, 70, 60, 50, 40, 30])
+    second = run_of("b", [50, 65, 60, 62, 35, None])
+    view = build_view([first, second]).differences
+    assert view is not None
+    pair = view.pairs[0]
+    assert (pair.names, pair.common) == (("a", "b"), 5)
+    assert (pair.better, pair.worse, pair.equal) == (1, 3, 1)
+    assert (pair.gained, pair.lost) == (1, 1)
+    assert pair.difference == "−5.6"  # (-30 - 5 + 0 + 12 - 5) / 5
+    assert re.fullmatch(r"\[−\d+\.\d, \d+\.\d\]", pair.interval)
+    assert pair.bar.pass_mark == 50.0  # zero stands in the middle
+
+
+def test_one_model_has_no_differences() -> None:
+    """Nothing to compare, no section."""
+    assert build_view([run_of("a", [1, 2])]).differences is None
+
+
+def test_unlike_runs_are_shown_with_what_differs() -> None:
+    """Another question: the numbers stand, and above them that they were not measured alike, told once."""
+    runs = [run_of("a", [40, 50])]
+    for name in ("b", "c"):
+        run = run_of(name, [50, 60], question_sha256="f" * 64)
+        rows = [{**row, "question_sha256": "f" * 64} for row in run.rows]
+        runs.append(Run(name=name, rows=rows, summary=run.summary))
+    view = build_view(runs)
+    assert view.differences is not None
+    told = [one for one in view.warnings if one.words == "The models were not measured alike."]
+    details = next(one.details for one in told if one.code == "question")
+    assert "another question" in details[0][1]
+    assert details[1:] == (("", "and 1 pair more"),)
+
+
+def test_many_models_are_compared_up_to_a_limit() -> None:
+    """Fifteen pairs of the best six."""
+    runs = [run_of(f"m{n}", [10 * n, 5 * n + 3]) for n in range(8)]
+    view = build_view(runs).differences
+    assert view is not None
+    assert len(view.pairs) == 15
+    assert view.pairs[0].names == ("m7", "m6")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "–"), (0, "0.0"), (2.345, "+2.3"), (-2.345, "−2.3"), (0.001, "+0.001"), (-0.04, "−0.04")],
+)
+def test_a_difference_prints_with_its_sign_and_never_as_none(value: float | None, text: str) -> None:
+    """A small one keeps the decimals that tell it from zero."""
+    assert signed(value, 1) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(None, "–"), (1.0, "1"), (0.999, ">0.99"), (0.0456, "0.046"), (0.00001, "<0.0001")]
+)
+def test_a_p_value_is_bounded_rather_than_rounded_to_nothing(value: float | None, text: str) -> None:
+    """No p of 0, no p of 1 that is not."""
+    assert p_text(value) == text
+
+
+@pytest.fixture
+def rated(tmp_path: Path) -> Path:
+    """Thirty tasks: people pass 27, the judge passes all; with blanks in another column."""
+    rows = rows_of("m", [80] * 30)
+    out = outdir.write(tmp_path / "m", "m", rows)
+    lines = ["task_id,pass,region"]
+    lines += [f"t{n},{int(n >= 3)},{'' if n < 4 else 30}" for n in range(30)]
+    ratings = tmp_path / "people.csv"
+    ratings.write_text("\n".join(lines), encoding="utf-8")
+    run = load_run(out)
+    document = human_agreement(
+        read_ratings(ratings, scales_of(run.summary), has_pass=True),
+        rows,
+        RunRows(name="m", rows=rows, summary=run.summary).summary,
+    )
+    (out / "human_agreement.json").write_text(json.dumps(document), encoding="utf-8")
+    return out
+
+
+def test_agreement_and_kappa_stand_side_by_side(rated: Path) -> None:
+    """Agreement 90% beside a kappa of 0, each with its interval or the reason why there is none."""
+    view = build_view([load_run(rated)]).people
+    assert view is not None
+    column = view.columns[0]
+    figures = {figure.name: figure for figure in column.figures}
+    assert figures["Agreement"].value == "90%"
+    assert figures["Agreement"].interval
+    assert figures["Kappa"].value == "0.00"
+    assert column.table == ((0, 3), (0, 27))
+    assert column.values == ("fail", "pass")
+    assert column.n_disagreements == 3
+    assert (column.disagreements[0].judge, column.disagreements[0].human) == ("pass", "fail")
+
+
+def test_blanks_are_counted_and_constants_are_undefined(rated: Path) -> None:
+    """Four blanks are told; a correlation of constants says undefined and why."""
+    view = build_view([load_run(rated)]).people
+    assert view is not None
+    column = view.columns[1]
+    assert column.counts == "26 tasks compared, 4 blanks left out"
+    correlation = next(figure for figure in column.figures if figure.name == "Correlation")
+    assert correlation.value == "undefined"
+    assert correlation.reason
+
+
+def test_the_page_has_the_section_only_where_people_rated(rated: Path) -> None:
+    """With a file of ratings the page shows it, with links to the worst disagreements."""
+    page = render_html(build_view([load_run(rated)]))
+    assert "The judge against people" in page
+    assert 'data-task="t0" data-model="0"' in page
+    (rated / "human_agreement.json").unlink()
+    assert "The judge against people" not in render_html(build_view([load_run(rated)]))
