@@ -40,7 +40,7 @@ def check_rules(rules: Sequence[Rule], submission: Submission) -> tuple[RuleResu
         submission: As `RunDirectory.open` gave it; without artifacts where there is none.
     """
     reading = [rule for rule in rules if _reads_files(rule)]
-    fenced = check_fenced(reading, submission)
+    fenced = iter(check_fenced(reading, submission))
     return tuple(next(fenced) if _reads_files(rule) else check_rule(rule, submission) for rule in rules)
 
 

@@ -18,6 +18,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,9 @@ RULE_S = 60.0
 
 MEMORY_BYTES = 3 * 2**30
 MAX_ANSWER_BYTES = 2**20
+_TURN = threading.BoundedSemaphore(os.cpu_count() or 1)
+"""Tasks are judged many at a time, and readers are hungry."""
+
 OUTCOMES = ("passed", "failed", "not_supported", "error")
 
 # Loads this room alone: the package's front door would load all of beholder, for half a second a child.
@@ -48,15 +52,15 @@ _KEPT_ENVIRONMENT = ("PATH", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMP
 """What a child needs to start; it gets no key."""
 
 
-def check_fenced(rules: Sequence[Rule], submission: Submission) -> Iterator[RuleResult]:
-    """Each rule's result, in their order."""
-    left = list(rules)
-    while left:
-        for answer in _one_child(left, submission):
-            rule = left.pop(0)
-            yield RuleResult(
-                type=rule.type, args=rule.args, outcome=answer["outcome"], detail=answer["detail"]
-            )
+def check_fenced(rules: Sequence[Rule], submission: Submission) -> list[RuleResult]:
+    """Each rule's result, in their order. Blocks, also while as many others are at it as there are cores."""
+    results: list[RuleResult] = []
+    while len(results) < len(rules):
+        with _TURN:
+            for answer in _one_child(rules[len(results) :], submission):
+                rule = rules[len(results)]
+                results.append(RuleResult(type=rule.type, args=rule.args, **answer))
+    return results
 
 
 def _one_child(rules: Sequence[Rule], submission: Submission) -> Iterator[dict[str, Any]]:
@@ -120,8 +124,8 @@ def _read(line: bytes | None) -> dict[str, Any] | None:
         answer = json.loads(line or b"")
     except (ValueError, RecursionError):
         return None
-    good = isinstance(answer, dict) and answer.get("outcome") in OUTCOMES
-    return answer if good and isinstance(answer.get("detail"), str) else None
+    good = isinstance(answer, dict) and answer.keys() == {"outcome", "detail"}
+    return answer if good and answer["outcome"] in OUTCOMES and isinstance(answer["detail"], str) else None
 
 
 def _end_of(child: subprocess.Popen[bytes], *, timed_out: bool) -> str:
