@@ -52,7 +52,7 @@ def compare_command(
     elif cluster is not None:
         raise ConfigError("--cluster: needs two runs; a report of one run takes it too", concerns="--cluster")
     if human is not None:
-        document["human"] = _agreements(runs, human)
+        document["human"] = agreements_with(human, runs)
     if output is not None:
         _write(output, document)
     if as_json:
@@ -61,7 +61,8 @@ def compare_command(
         _print(document)
 
 
-def _agreements(runs: Mapping[str, RunRows], human: Path) -> dict[str, Any]:
+def agreements_with(human: Path, runs: Mapping[str, RunRows]) -> dict[str, Any]:
+    """The judge against the ratings of a file, by run."""
     from beholder.human import human_agreement, read_ratings, scales_of
 
     return {

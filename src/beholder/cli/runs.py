@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal
 from pathlib import Path
@@ -156,24 +156,41 @@ def judge_run_command(**flags: Any) -> None:
     _show_result(result, as_json=flags["as_json"], fail_under=flags["fail_under"])
 
 
-@click.command(epilog="Example: beholder demo --out-dir my-demo")
-@option("--out-dir", type=PATH, default=Path("beholder-demo"), show_default=True, help="Where results go.")
+@click.command(epilog="Example: beholder demo --protocol enterprise-claw")
+@option(
+    "--protocol",
+    default="gis-bench",
+    show_default=True,
+    help="Whose samples: gis-bench, web-page, math-media or enterprise-claw.",
+)
+@option("--out-dir", type=PATH, help="Where results go.  [default: beholder-demo, with the protocol's name]")
+@option("--samples", type=PATH, metavar="DIR", help="Copy the samples into a new folder, and judge nothing.")
 @json_flag
-def demo(out_dir: Path, *, as_json: bool) -> None:
-    """Judge ten sample maps of two models: real rendering, scripted replies, no key, no network.
+def demo(protocol: str, out_dir: Path | None, samples: Path | None, *, as_json: bool) -> None:
+    """Judge samples of two models: real rendering, scripted replies, no key, no network.
 
-    Then score invented boxes on invented pictures, where no judge is needed.
+    Without --protocol: ten maps, and invented boxes on invented pictures, where no judge is needed.
     """
-    from beholder.demo import UNSCORED, demo_spec
+    from beholder.demo import DEFAULT, copy_samples, demo_spec, find_example
     from beholder.detection.demo import run_demo
     from beholder.run import judge_run
 
-    with demo_spec(out_dir) as spec:
+    name, example = find_example(protocol)
+    if samples is not None:
+        copied = copy_samples(name, samples)
+        if as_json:
+            print_json({"samples": str(copied)})
+        else:
+            click.echo(f"Samples: {copied}; the commands to type stand in {copied / 'README.md'}")
+        return
+    out = out_dir or Path("beholder-demo" if name == DEFAULT else f"beholder-demo-{name}")
+    with demo_spec(out, name) as spec:
         result = judge_run(spec, display=display_style(), say=say)
-    run_demo(out_dir / "boxes")
-    say(f"Boxes, real numbers without any judge: {out_dir / 'boxes' / 'report.html'}")
+    if name == DEFAULT:
+        run_demo(out / "boxes")
+        say(f"Boxes, real numbers without any judge: {out / 'boxes' / 'report.html'}")
     reasons = sum((Counter(summary["unscored"]) for summary in result.models.values()), Counter())
-    _show_result(result, as_json=as_json, fail_under=None, as_designed=reasons == UNSCORED)
+    _show_result(result, as_json=as_json, fail_under=None, as_designed=reasons == example.unscored)
 
 
 def _show_estimate(estimate: Estimate, *, as_json: bool) -> None:
@@ -247,11 +264,24 @@ def _below(summary: Mapping[str, Any], threshold: Decimal) -> bool:
 
 @click.command("report", epilog="Example: beholder report out")
 @click.argument("out_dirs", nargs=-1, required=True, type=PATH)
+@option(
+    "--human", type=PATH, metavar="FILE", help="People's ratings, .csv or .xlsx: the judge against people."
+)
+@option("--cluster", metavar="COLUMN", help="Tasks with the same value of this column vary together.")
 @json_flag
-def report_command(out_dirs: tuple[Path, ...], *, as_json: bool) -> None:
+def report_command(
+    out_dirs: tuple[Path, ...], human: Path | None, cluster: str | None, *, as_json: bool
+) -> None:
     """Rebuild reports; of several out-dirs a joint one too. No call, no rendering."""
     from beholder.report import rebuild_reports, rebuild_together
 
+    if human is not None:
+        _write_agreements(human, out_dirs)
+    if cluster is not None:
+        from beholder.summary.stored import recluster_out_dir
+
+        for out_dir in out_dirs:
+            recluster_out_dir(out_dir, cluster)
     found = rebuild_reports(out_dirs[0]) if len(out_dirs) == 1 else rebuild_together(out_dirs)
     written = [str(path) for path in found]
     if as_json:
@@ -259,3 +289,17 @@ def report_command(out_dirs: tuple[Path, ...], *, as_json: bool) -> None:
         return
     for path in written:
         click.echo(path)
+
+
+def _write_agreements(human: Path, out_dirs: Sequence[Path]) -> None:
+    """`human_agreement.json` in each model's out-dir, which its reports show."""
+    from beholder.cli.compare import agreements_with
+    from beholder.compare import load_runs
+    from beholder.report.load import HUMAN_FILE
+    from beholder.store.outdir import write_json
+
+    runs = load_runs(out_dirs)
+    for name, agreement in agreements_with(human, runs).items():
+        folder = runs[name].path
+        if folder is not None:
+            write_json(folder / HUMAN_FILE, agreement)
