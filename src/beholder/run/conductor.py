@@ -25,7 +25,7 @@ from beholder.run.seat import Seat
 from beholder.run.spec import RunSpec
 from beholder.run.stop import Stop, signals
 from beholder.run.task import Desk, TaskJudge
-from beholder.store import FolderLock, OutDir, read_json
+from beholder.store import FolderLock, OutDir, read_json, read_rows
 from beholder.summary import TaskFigures, figures_of
 
 RENDER_WORKERS = 2
@@ -82,6 +82,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
     with contextlib.ExitStack() as closing:
         outs = _open_outs(plan, closing)
         _say_lost(outs, say)
+        _say_left_out(plan, outs, say)
         spent = sum((spent_before(out.ledger, plan) for out in outs), Decimal(0))
         budget = Budget(limit_usd=plan.spec.max_cost, spent_usd=spent)
         main = asyncio.current_task()
@@ -273,6 +274,22 @@ def _say_lost(outs: Sequence[OutDir], say: Callable[[str], object]) -> None:
     if lost:
         calls = "1 call was" if lost == 1 else f"{lost} calls were"
         say(f"{calls} under way when an earlier run died: possibly billed, and asked again now.")
+
+
+def _say_left_out(plan: Plan, outs: Sequence[OutDir], say: Callable[[str], object]) -> None:
+    """Results are of the tasks that were asked for, and of no other: rows of others leave, replies stay."""
+    if plan.spec.limit is None and not plan.spec.task_ids:
+        return
+    chosen = {task.id for task in plan.tasks}
+    with contextlib.suppress(StoreError):  # none yet, or damaged: they are written anew in any case
+        left = sum(row["task_id"] not in chosen for out in outs for row in read_rows(out.path))
+        if left:
+            rows = "1 row" if left == 1 else f"{left} rows"
+            say(
+                f"{rows} of tasks outside --limit and --task-id leave the results of this out-dir; their "
+                "replies stay in the ledger, and the command without these flags brings the rows back without "
+                "a call."
+            )
 
 
 def _environment(plan: Plan, say: Callable[[str], object]) -> dict[str, str]:
