@@ -33,4 +33,4 @@ $(VENV)/.dev: pyproject.toml
 	@touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) beholder-demo
+	rm -rf $(VENV) beholder-demo beholder-demo-*

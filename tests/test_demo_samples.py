@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-import beholder
+from beholder.demo import example_folder
 
-DEMO = Path(beholder.__file__).parent / "demo"
-SUBMISSIONS = DEMO / "submissions"
+DEMO = example_folder("gis-bench")
+SUBMISSIONS = DEMO / "runs"
 MODELS = ["atlas-small-demo", "meridian-large-demo"]
 SUFFIXES = [".html", ".jpg", ".png"]
 

@@ -1,6 +1,6 @@
 """Makes the sample submissions of `beholder demo` again, from public data that npm packages ship.
 
-    python tools/make_demo.py [--out-dir src/beholder/demo/submissions]
+    python tools/make_demo.py [--out-dir examples/gis-bench/runs]
 
 Needs node with npm, the network for `npm install`, and `pip install vl-convert-python matplotlib pillow`
 (used here: 1.9.0.post1, 3.11, 13.0). Pages are built by `tools/make_demo/pages.mjs`, still pictures here:
@@ -454,7 +454,7 @@ def save_png(data: bytes, path: Path) -> None:
 def main() -> None:
     """Makes everything in a temporary folder, then puts the submissions in place."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--out-dir", type=Path, default=HERE.parent / "src/beholder/demo/submissions")
+    parser.add_argument("--out-dir", type=Path, default=HERE.parent / "examples/gis-bench/runs")
     out = parser.parse_args().out_dir.resolve()
     with tempfile.TemporaryDirectory() as temporary:
         work = Path(temporary) / "work"
