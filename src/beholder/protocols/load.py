@@ -221,7 +221,8 @@ def _prompt(
     except UnicodeDecodeError as error:
         message = f"{source}: not UTF-8 (byte {error.start}): save it as UTF-8"
         return None, [*findings, Finding(path=place, message=message)]
-    declared = _declared(shape, composed=source == "criteria")
+    # A wording that takes the place of a written one has the same columns and lists to fill in.
+    declared = _declared(shape, composed=section.file is None and section.text is None)
     missing = unfilled_placeholders(template, declared)
     if prompt_file is None:
         findings += [

@@ -287,8 +287,7 @@ def _say_left_out(plan: Plan, outs: Sequence[OutDir], say: Callable[[str], objec
             rows = "1 row" if left == 1 else f"{left} rows"
             say(
                 f"{rows} of tasks outside --limit and --task-id leave the results of this out-dir; their "
-                "replies stay in the ledger, and the command without these flags brings the rows back without "
-                "a call."
+                "replies stay in the ledger: without these flags the rows come back, and no call is made."
             )
 
 
