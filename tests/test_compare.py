@@ -212,6 +212,14 @@ def test_another_formula_or_judge_is_refused() -> None:
     assert "temperature 0 against the vendor's default" in words
 
 
+def test_the_judge_of_texts_is_compared_too() -> None:
+    """Where routes have judges of their own."""
+    texts = {**JUDGE, "scripted": False}
+    first = held("A", list(A.rows), manifest={**manifest(), "text_judge": texts})
+    second = held("B", list(B.rows), manifest={**manifest(), "text_judge": {**texts, "max_tokens": 99}})
+    assert "max_tokens 1024 against 99" in refused(first, second)
+
+
 def test_another_task_text_is_refused_by_task() -> None:
     """The ids of the common tasks whose text differs."""
     first = held("A", list(A.rows), manifest=manifest({"t0": "1", "t1": "2", "old": "3"}))

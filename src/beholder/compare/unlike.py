@@ -8,6 +8,8 @@ from typing import Any
 
 from beholder.compare.load import RunRows
 
+Json = Mapping[str, Any]
+
 SHOWN_TASKS = 5
 _JUDGE_SETTINGS = ("max_tokens", "temperature", "settings")
 
@@ -34,7 +36,7 @@ def unlike(first: RunRows, second: RunRows) -> list[Unlike]:
     found = [
         *_question(first, second),
         *_formula(first, second),
-        *_judge(first, second),
+        *_judges(first, second),
         *_texts(first, second),
         *_served(first, second),
         *_evidence(first, second),
@@ -74,9 +76,15 @@ def _formula(first: RunRows, second: RunRows) -> Iterator[Unlike]:
     )
 
 
-def _judge(first: RunRows, second: RunRows) -> Iterator[Unlike]:
-    judges = [_judge_of(run) for run in (first, second)]
-    a, b = judges
+def _judges(first: RunRows, second: RunRows) -> Iterator[Unlike]:
+    """Each route's judge: of what can be seen, and of texts where that is another one."""
+    for route in ("judge", "text_judge"):
+        judges = [_judge_of(run, route) for run in (first, second)]
+        if all(judges):
+            yield from _judge(first, second, *judges)
+
+
+def _judge(first: RunRows, second: RunRows, a: Json, b: Json) -> Iterator[Unlike]:
     if a.get("scripted") and b.get("scripted"):
         if (a.get("model"), a.get("script_sha256")) != (b.get("model"), b.get("script_sha256")):
             yield Unlike(
@@ -84,7 +92,7 @@ def _judge(first: RunRows, second: RunRows) -> Iterator[Unlike]:
                 detail=f"scripted replies of {first.name} and {second.name} come from different files",
                 refuses=False,
             )
-        a, b = ({key: value for key, value in judge.items() if key != "model"} for judge in judges)
+        a, b = ({key: value for key, value in judge.items() if key != "model"} for judge in (a, b))
     changed = [
         f"{key} {_said(a.get(key))} against {_said(b.get(key))}"
         for key in ("model", *_JUDGE_SETTINGS)
@@ -151,11 +159,13 @@ def _evidence(first: RunRows, second: RunRows) -> Iterator[Unlike]:
         )
 
 
-def _judge_of(run: RunRows) -> Mapping[str, Any]:
-    """The judge's identity, from the manifest, else from the rows."""
-    stored = run.manifest.get("judge")
+def _judge_of(run: RunRows, route: str) -> Json:
+    """The judge's identity, from the manifest, else from the rows; empty where there is none."""
+    stored = run.manifest.get(route)
     if isinstance(stored, Mapping):
         return stored
+    if route != "judge":
+        return {}
     rows = [row["judge"] for row in run.rows[:1]]
     return {"model": rows[0]["model"], "scripted": rows[0]["scripted"]} if rows else {}
 
