@@ -15,7 +15,7 @@ from tests.fakes.runs import command, gis_reply, run
 COMMANDS = [
     ["judge-run"], ["demo"], ["protocols", "list"], ["protocols", "show"], ["protocols", "check"],
     ["protocols", "new"], ["protocols", "pin"], ["parse-reply"], ["score-replies"], ["report"],
-    ["doctor"], ["validate-run"], ["evidence"], ["rescore"], ["export"],
+    ["doctor"], ["validate-run"], ["evidence"], ["rescore"], ["export"], ["compare"],
 ]  # fmt: skip
 
 
