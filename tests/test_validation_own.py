@@ -1,0 +1,90 @@
+"""What tasks bring of their own, and strict routing, as `validate-run` tells it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from beholder.protocols import load_protocol
+from beholder.validation import validate_run
+from tests.fakes.claw import claw_run, claw_task
+from tests.fakes.runs import command, run
+
+CLAW = load_protocol("enterprise-claw")
+
+
+def test_malformed_rubrics_and_rules_are_told_by_row_with_the_fix(tmp_path: Path) -> None:
+    """Wrong arguments are problems; a rule of an unknown type is a note, for it is never passed."""
+    tasks = [
+        claw_task("a", [{"key": "x", "maxx": 4}]),
+        claw_task("b", evaluation={"rule_based": [{"type": "pages"}, {"type": "smells_nice"}, 7]}),
+        claw_task("c", ""),
+        claw_task("d"),
+    ]
+    words = {"response.txt": "words"}
+    file, run_dir = claw_run(tmp_path, tasks, dict.fromkeys("abcd", words))
+    found = validate_run(file, run_dir, protocol=CLAW)
+    told = [(problem.kind, problem.task_id, problem.detail) for problem in found.problems]
+    assert [(kind, task) for kind, task, _ in told] == [
+        ("rubric", "a"), ("rules", "b"), ("rules", "b"), ("rubric", "c"),
+    ]  # fmt: skip
+    assert "row 1, task 'a', semantic_rubric" in told[0][2]
+    assert "criteria.0.maxx: no such key; did you mean max?" in told[0][2]
+    assert told[1][2].startswith("row 2, evaluation.rule_based, rule 1 (pages):")
+    assert "row 3, semantic_rubric" in told[3][2]
+    assert [(note.kind, note.task_id) for note in found.notes] == [("rules", "b")]
+
+
+def test_the_command_tells_the_protocol_by_the_tasks(tmp_path: Path) -> None:
+    """Without --protocol, rubrics are checked where the tasks have them; exit 2."""
+    file, run_dir = claw_run(tmp_path, [claw_task("a", {"x": 1})], {"a": {"response.txt": "words"}})
+    done = run(command("validate-run", "--tasks", file, "--run-dir", run_dir, "--json"))
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["counts"] == {"rubric": 1}
+
+
+def test_a_response_alone_is_good_and_a_folder_without_artifacts_is_told(tmp_path: Path) -> None:
+    """Both parts of a submission are asked for, be they empty."""
+    file, run_dir = claw_run(
+        tmp_path, [claw_task("a"), claw_task("b")], {key: {"response.txt": "w"} for key in "ab"}
+    )
+    shutil.rmtree(run_dir / "b" / "artifacts")
+    found = validate_run(file, run_dir, protocol=CLAW)
+    assert [(problem.kind, problem.task_id) for problem in found.problems] == [("no_artifacts", "b")]
+
+
+def test_files_that_the_protocol_excludes_are_noted(tmp_path: Path) -> None:
+    """A deliverable that is named like a leftover is seen before anything is paid for."""
+    files: dict[str, bytes | str | None] = {
+        "response.txt": "w",
+        "crop_yield_report.pdf": b"%PDF-1.7",
+        "venv/a.py": "x",
+        "venv/b.py": "x",
+    }
+    file, run_dir = claw_run(tmp_path, [claw_task("a")], {"a": files})
+    notes = [note.detail for note in validate_run(file, run_dir, protocol=CLAW).notes]
+    assert any("'crop*': crop_yield_report.pdf will not be looked at" in note for note in notes)
+    assert any("'venv/': venv/a.py and 1 more" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("copy", "differs"),
+    [
+        ({}, False),
+        ({"evaluation": {"rule_based": [{"glob": "*", "type": "file_exists"}]}}, False),
+        ({"evaluation": {"rule_based": []}}, True),
+        ({"semantic_rubric": "Another one."}, True),
+    ],
+)
+def test_a_copy_of_the_task_is_compared_with_its_row(
+    tmp_path: Path, copy: dict[str, object], differs: bool
+) -> None:
+    """Also its nested members, whatever their order."""
+    task = claw_task("a")
+    file, run_dir = claw_run(tmp_path, [task], {"a": {"response.txt": "w"}})
+    (run_dir / "a" / "task.json").write_text(json.dumps({**task, **copy}))
+    kinds = {problem.kind for problem in validate_run(file, run_dir, protocol=CLAW).problems}
+    assert kinds == ({"task_differs"} if differs else set())
