@@ -31,7 +31,6 @@ from tests.fakes.evidence import (
     LIMITS,
     PAGES,
     artifact,
-    codes,
     encoded,
     pixels,
     png,
@@ -457,51 +456,3 @@ def test_misuse() -> None:
     """An engine without workers is a mistake of the caller."""
     with pytest.raises(ValueError, match="workers"):
         EvidenceEngine(EvidencePolicy(), Routing(), NetworkPolicy(), MediaLimits(), workers=0)
-
-
-@pytest.mark.long
-def test_handed_files(shared: Path, tmp_path: Path, browser: Path) -> None:
-    """Every handed page and picture comes to an outcome of the table, and none reaches the listener."""
-    hostile = tmp_path / "hostile"
-    made = subprocess.run(
-        [sys.executable, str(shared / "corpus" / "make_hostile.py"), str(hostile)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if made.returncode:
-        pytest.skip(f"make_hostile.py needs more packages: {made.stderr.splitlines()[-1]}")
-    paths = [
-        path
-        for folder in (shared / "corpus" / "handout", hostile)
-        for path in sorted(folder.iterdir())
-        if path.suffix.lower() in PAGES.visual
-    ]
-    ones = [
-        Submission(
-            task_id=path.name,
-            model="m",
-            root=path.parent,
-            artifacts=(artifact(path.parent, path.name),),
-        )
-        for path in paths
-    ]
-    shown = dict(zip((path.name for path in paths), prepare(*ones, max_wait_s=8), strict=True))
-    absent = {name: one.reason for name, one in shown.items() if one.status == "absent"}
-    assert absent == {
-        "alert_loop.html": "unrenderable",
-        "bomb_30000x30000.png": "too_large",
-        "busy.html": "unrenderable",
-        "busy_late.html": "unrenderable",
-        "fifo.png": "unsafe_path",
-        "html_named.png": "wrong_type",
-        "link_png.png": "unsafe_path",
-        "lying_header.png": "corrupt",
-        "pi_truncated_image.png": "corrupt",
-        "truncated.jpg": "corrupt",
-        "zero.html": "empty",
-        "zero.png": "empty",
-    }
-    assert "Array buffer allocation failed" in str(shown["membomb.html"].warnings)
-    assert {one.status for name, one in shown.items() if name not in absent} == {"ok"}
-    assert "external_resource_failed" in codes(shown["mk_test_wikipedia.html"])

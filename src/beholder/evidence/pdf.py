@@ -48,6 +48,10 @@ MAX_PAGE_PX = 1_000_000
 MAX_PAGE_PIXELS = 10_000_000_000
 """Edge and area that a page may have in tiles, of which the budget shows some; above, it is drawn smaller."""
 
+MAX_EDGE_PT = 14_400
+"""A page with a longer edge is beyond what programs draw in parts (ISO 32000-1, annex C.2: 200 inches). It is
+shown as one picture: its tiles would take every picture there is, most of them empty."""
+
 _POINTS_PER_INCH = 72
 _ENCRYPTED = (pdfium_c.FPDF_ERR_PASSWORD, pdfium_c.FPDF_ERR_SECURITY)
 
@@ -181,7 +185,7 @@ def _lay_out(size_pt: tuple[float, float], layout: Layout, limits: MediaLimits, 
     width, height = _pixels(size_pt, MAX_DPI)
     scale = fit_scale(width, height, limits)
     dpi = MAX_DPI * scale
-    if dpi >= LEAST_DPI or layout == "single":
+    if dpi >= LEAST_DPI or layout == "single" or max(size_pt) > MAX_EDGE_PT:
         return _Layout(dpi, scaled_size(width, height, scale), Plan(overview=1.0))
     area = (size_pt[0] / _POINTS_PER_INCH) * (size_pt[1] / _POINTS_PER_INCH)
     dpi = min(NATURAL_DPI, MAX_PAGE_PX * _POINTS_PER_INCH / max(size_pt), math.sqrt(MAX_PAGE_PIXELS / area))
