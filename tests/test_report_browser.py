@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -381,6 +383,27 @@ def test_a_pair_leads_to_its_tasks_side_by_side(opened: Watched) -> None:
     page.locator(".pairs-table a").click()
     counts(page, "7 tasks")
     assert page.locator(".pair-row").count() == 7
+
+
+def test_a_video_is_played_from_beside_the_page(browser: Browser, tmp_path: Path) -> None:
+    """The policy lets the stored file in, with controls; the card says what there is instead of a picture."""
+    folder = f"clip/{outdir.JUDGE_FOLDER}"
+    video = {
+        "path": f"{folder}/video-1.webm", "sha256": "ab" * 32, "media_type": "video/webm",
+        "source": "clip.webm", "width_px": 64, "height_px": 48, "duration_s": 1.0, "size_bytes": 772,
+    }  # fmt: skip
+    row = outdir.row("clip", "m", [outdir.repeat(1, (9, 9, 9, 9))], evidence={"videos": [video]})
+    out = outdir.write(tmp_path / "m", "m", [row])
+    writer = cv2.VideoWriter(str(out / video["path"]), cv2.VideoWriter.fourcc(*"VP80"), 10, (64, 48))
+    for shade in range(10):
+        writer.write(np.full((48, 64, 3), 20 * shade, np.uint8))
+    writer.release()
+    context = browser.new_context()
+    for watched in watch(context, write_reports(out)[0]):
+        assert "1 video" in watched.page.inner_text(".card")
+        watched.page.locator(".card a").click()
+        eventually(watched.page, "(document.querySelector('#item video') || {}).videoWidth === 64")
+        assert watched.page.locator("#item video[controls]").count() == 1
 
 
 def test_a_dot_of_a_plot_leads_to_its_item(opened: Watched) -> None:

@@ -59,6 +59,15 @@ def test_one_model_has_no_differences() -> None:
     assert build_view([run_of("a", [1, 2])]).differences is None
 
 
+def test_rows_of_an_old_version_are_not_compared() -> None:
+    """What a comparison cannot read leaves out the section, not the report."""
+    second = run_of("b", [50, 60])
+    bare = [{key: value for key, value in row.items() if key != "evidence_sha256"} for row in second.rows]
+    view = build_view([run_of("a", [40, 50]), Run(name="b", rows=bare, summary=second.summary)])
+    assert view.differences is None
+    assert len(view.models) == 2
+
+
 def test_unlike_runs_are_shown_with_what_differs() -> None:
     """Another question: the numbers stand, and above them that they were not measured alike, told once."""
     runs = [run_of("a", [40, 50])]

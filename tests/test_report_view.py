@@ -9,6 +9,7 @@ import pytest
 
 from beholder.report import Run, build_view, load_run
 from beholder.report.figures import bar
+from beholder.report.html import render_html
 from tests.fakes import outdir
 
 
@@ -181,3 +182,14 @@ def test_a_bar_places_numbers_on_the_scale() -> None:
     assert (placed.mean, placed.low, placed.high, placed.pass_mark) == (50, 0, 75, 100)
     assert bar(None, 3).mean is None
     assert bar((0, 100), None).mean is None
+
+
+def test_a_row_that_says_little_is_an_item_all_the_same() -> None:
+    """Older out-dirs lack fields: nothing is made up, nothing breaks, the page is written."""
+    rows: list[dict[str, Any]] = [{"task_id": "t"}, {"task_id": "u", "outcome": "scored", "main_score": 5}]
+    view = build_view([Run(name="x", rows=rows, summary={"model": "x"}), Run(name="y", rows=[], summary={})])
+    assert [(item.task_id, item.state, item.score) for item in view.items] == [
+        ("t", "unscored", "–"),
+        ("u", "scored", "5"),
+    ]
+    assert "page-data" in render_html(view)

@@ -11,6 +11,11 @@ from beholder.report.figures import Bar, Scale, bar
 from beholder.report.load import Json, Run
 from beholder.report.notices import WarningView
 
+_NEEDED = {
+    *("task_id", "outcome", "reason", "main_score", "main_score_error", "pass", "scores", "labels", "judge"),
+    *("question_sha256", "formula_sha256", "evidence_sha256"),
+}
+
 MOST_COMPARED = 6
 """Models that are compared pair by pair, in the ranking's order: fifteen pairs are as many as one reads."""
 
@@ -59,7 +64,7 @@ class DifferencesView:
 def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
     """The differences of ranked runs; None for one run, or where nothing can be compared."""
     compared = runs[:MOST_COMPARED]
-    if len(compared) < 2 or scale.ends is None or not all(run.rows for run in compared):
+    if len(compared) < 2 or scale.ends is None or not all(_comparable(run) for run in compared):
         return None
     rows = {
         run.name: RunRows(name=run.name, rows=run.rows, summary=run.summary, manifest=run.manifest)
@@ -74,6 +79,11 @@ def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
         method=f"{document['ci_method']}. {document['test_method']}",
         warnings=_unlike([*document["differs"], *document["warnings"]], bool(document["differs"])),
     )
+
+
+def _comparable(run: Run) -> bool:
+    """Whether the rows have what a comparison reads; those of an old version may not."""
+    return bool(run.rows) and all(row.keys() >= _NEEDED for row in run.rows)
 
 
 def _pair(pair: Json, places: dict[str, int], scale: Scale, widest: float) -> PairView:
