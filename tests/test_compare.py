@@ -246,6 +246,13 @@ def test_two_scripts_are_told_and_compared() -> None:
     assert "script" in {one["code"] for one in document["warnings"]}
 
 
+def test_a_table_of_pairs_needs_no_details() -> None:
+    """The same differences and passes, with nothing else worked out."""
+    whole, short = pair_of(A, B), pair_of(A, B, details=False)
+    assert (short["criteria"], short["groups"], short["items"]) == ({}, {}, [])
+    assert {**whole, "criteria": {}, "groups": {}, "items": []} == short
+
+
 def test_one_run_is_no_comparison() -> None:
     """Nor is a run with itself."""
     with pytest.raises(ConfigError, match="two runs"):

@@ -51,7 +51,11 @@ class Comparison:
 
 
 def compare_runs(
-    runs: Mapping[str, RunRows], *, cluster: str | None = None, allow_different: bool = False
+    runs: Mapping[str, RunRows],
+    *,
+    cluster: str | None = None,
+    allow_different: bool = False,
+    details: bool = True,
 ) -> Comparison:
     """Every pair of runs on the tasks that both have a number for.
 
@@ -62,6 +66,7 @@ def compare_runs(
             A task with an empty value is a cluster of its own.
         allow_different: Compare runs with another question, formula, judge or task text all the same; what
             differs stands in `differs`.
+        details: False leaves `criteria`, `groups` and `items` of every pair empty: for a table of many pairs.
 
     Returns:
         A comparison whose `document` is
@@ -119,7 +124,7 @@ def compare_runs(
     if cluster is not None:
         _check_cluster(runs, cluster)
     first = next(iter(runs.values()))
-    documents = [pair_figures(a, b, _ends(a, b), cluster=cluster) for a, b in pairs]
+    documents = [pair_figures(a, b, _ends(a, b), cluster=cluster, details=details) for a, b in pairs]
     _correct(documents)
     document = {
         "schema": 1,

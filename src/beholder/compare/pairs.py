@@ -34,11 +34,13 @@ class Both:
     cluster: str | None
 
 
-def pair_figures(a: RunRows, b: RunRows, ends: Ends, *, cluster: str | None) -> dict[str, Any]:
+def pair_figures(
+    a: RunRows, b: RunRows, ends: Ends, *, cluster: str | None, details: bool = True
+) -> dict[str, Any]:
     """One member of `pairs`, before Holm's correction; see `compare_runs`."""
     rows = ({row["task_id"]: row for row in a.rows}, {row["task_id"]: row for row in b.rows})
     ids = list(dict.fromkeys([*rows[0], *rows[1]]))
-    items = [_item(task, rows[0].get(task), rows[1].get(task)) for task in ids]
+    items = [_item(task, rows[0].get(task), rows[1].get(task)) for task in ids] if details else []
     both = [
         Both(task, rows[0][task], rows[1][task], _cluster_of(task, rows[0][task], cluster))
         for task in ids
@@ -65,8 +67,9 @@ def pair_figures(a: RunRows, b: RunRows, ends: Ends, *, cluster: str | None) -> 
         "criteria": {
             key: _criterion(both, key, scale, clustered=cluster is not None)
             for key, scale in ends.criteria.items()
+            if details
         },
-        "groups": _groups(both, ends.score, cluster=cluster),
+        "groups": _groups(both, ends.score, cluster=cluster) if details else {},
         "items": sorted(items, key=_first_things_first),
     }
 
