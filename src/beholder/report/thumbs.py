@@ -1,6 +1,6 @@
 """Small copies of large pictures, so that a gallery of thousands stays light. They can be made again.
 
-A picture that a browser shows at once is its own thumbnail. A larger one gets `thumbs/<digest>.webp` beside
+A picture that a browser shows at once is its own thumbnail. A larger one gets `thumbs/<digest>.jpg` beside
 the rows: cut to the top of a long page, as wide as a card on a fine screen.
 """
 
@@ -10,8 +10,12 @@ import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from beholder.report.load import Json, Run, is_inside
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 FOLDER = "thumbs"
 WIDTH_PX, HEIGHT_PX = 560, 350
@@ -49,7 +53,7 @@ def _heavy(row: Json, sizes: Mapping[str, int | None]) -> Json | None:
 
 
 def _thumb(out_dir: Path, path: str, sha256: str) -> str | None:
-    name = f"{FOLDER}/{sha256[:32]}.webp"
+    name = f"{FOLDER}/{sha256[:32]}.jpg"
     target = out_dir / name
     if target.is_file():
         return name
@@ -61,11 +65,23 @@ def _thumb(out_dir: Path, path: str, sha256: str) -> str | None:
             width, height = image.size
             # A card shows the top of a page in the shape of a screen.
             top = image.crop((0, 0, width, min(height, max(1, width * HEIGHT_PX // WIDTH_PX))))
-            small = top.convert("RGBA" if "A" in top.getbands() or top.mode == "P" else "RGB")
-            small.thumbnail((WIDTH_PX, HEIGHT_PX))
+            small = _on_white(top)
+            small.thumbnail((WIDTH_PX, HEIGHT_PX), Image.Resampling.BILINEAR, reducing_gap=1.5)
             partial = target.with_suffix(".part")
-            small.save(partial, "WEBP", quality=78, method=2)
+            small.save(partial, "JPEG", quality=82)  # a tenth of the time that WebP takes
         partial.replace(target)
     except (OSError, ValueError, Image.DecompressionBombError):
         return None  # the picture itself is shown, or said to be broken, by the browser
     return name
+
+
+def _on_white(image: Image.Image) -> Image.Image:
+    """A picture without transparency, as a browser shows it on a light page."""
+    from PIL import Image
+
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    layered = image.convert("RGBA")
+    page = Image.new("RGB", layered.size, "white")
+    page.paste(layered, mask=layered.getchannel("A"))
+    return page
