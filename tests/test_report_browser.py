@@ -422,6 +422,12 @@ def test_no_width_scrolls_sideways(opened: Watched, width: int) -> None:
     page = opened.page
     page.set_viewport_size({"width": width, "height": 900})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_text("Filters").click()
+    box = page.locator(".sheet").bounding_box()
+    assert box
+    assert box["x"] >= 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.keyboard.press("Escape")
     page.locator("#view").select_option("pairs")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     for address in (
