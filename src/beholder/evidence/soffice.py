@@ -29,8 +29,9 @@ from typing import Any, Literal
 from xml.sax.saxutils import escape
 
 from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
-from beholder.evidence.fence import Fence, Limits, best_fence, hand_over, make_folder, start_fenced
 from beholder.evidence.slots import Slots
+from beholder.fenced.limits import Limits
+from beholder.fenced.programs import Fence, best_fence, hand_over, make_folder, start_fenced
 
 Target = Literal["pdf", "sheets", "ods"]
 """What a file becomes: a PDF as printed, a PDF with one page per sheet, a workbook that can be cropped."""
@@ -276,7 +277,7 @@ class OfficeSuite:
                 return
             program = find_soffice(self._given)
             self._fence = await asyncio.to_thread(best_fence)
-            self._root = make_folder("beholder-office-", self._fence)
+            self._root = make_folder("beholder-office-", self._fence.owner)
             self._program = program
             version = await self._version(program)
             self.renderer = {
@@ -313,7 +314,7 @@ class OfficeSuite:
         folder = self._root / f"{name}-{self._numbers}"
         try:
             folder.mkdir(mode=0o700)
-            hand_over(folder, self._fence)
+            hand_over(folder, self._fence.owner)
         except OSError as error:
             raise RendererFailed(f"no folder for LibreOffice: {error}", concerns="office") from error
         return folder
@@ -470,7 +471,7 @@ class OfficeSuite:
         profile = self._folder("profile")
         (profile / "user").mkdir()
         (profile / "user" / "registrymodifications.xcu").write_text(profile_xml(), encoding="utf-8")
-        hand_over(profile, self._fence)
+        hand_over(profile, self._fence.owner)
         return profile
 
     def _lay_out(self, folder: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
@@ -479,7 +480,7 @@ class OfficeSuite:
         for path, (_, data) in zip(paths, files, strict=True):
             path.write_bytes(data)
         (folder / "out").mkdir()
-        hand_over(folder, self._fence)
+        hand_over(folder, self._fence.owner)
         return paths
 
     async def _watch(

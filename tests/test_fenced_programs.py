@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 
 from beholder.errors import RendererFailed
-from beholder.evidence.fence import (
+from beholder.fenced.limits import Limits, script
+from beholder.fenced.programs import (
     Fence,
-    Limits,
     best_fence,
     fences,
-    limits_script,
     make_folder,
     start_fenced,
 )
@@ -31,7 +30,7 @@ async def behind(
     command: list[str], *, limits: Limits | None = None, fence: Fence | None = None
 ) -> tuple[int, str]:
     way = fence or best_fence()
-    folder = make_folder("beholder-test-", way)
+    folder = make_folder("beholder-test-", way.owner)
     try:
         fenced = await start_fenced(
             way,
@@ -120,7 +119,7 @@ def test_group_ends() -> None:
 
     async def leave() -> int:
         fence = best_fence()
-        folder = make_folder("beholder-test-", fence)
+        folder = make_folder("beholder-test-", fence.owner)
         command = ["/bin/sh", "-c", "sleep 600 & echo $!; wait"]
         fenced = await start_fenced(fence, command, folder, limits=Limits(), stdout=asyncio.subprocess.PIPE)
         assert fenced.process.stdout is not None
@@ -156,10 +155,10 @@ def test_every_way(way: int) -> None:
 
 def test_limits_in_words() -> None:
     """Only limits that were asked for are set, and processes only for a user of their own."""
-    assert "ulimit -v" not in limits_script(Limits(cpu_s=5), processes=True)
-    assert "ulimit -t 5" in limits_script(Limits(cpu_s=5), processes=True)
-    assert "-u 9" not in limits_script(Limits(processes=9), processes=False)
-    assert "-u 9" in limits_script(Limits(processes=9), processes=True)
+    assert "ulimit -v" not in script(Limits(cpu_s=5), processes=True)
+    assert "ulimit -t 5" in script(Limits(cpu_s=5), processes=True)
+    assert "-u 9" not in script(Limits(processes=9), processes=False)
+    assert "-u 9" in script(Limits(processes=9), processes=True)
 
 
 def test_cannot_start() -> None:

@@ -18,12 +18,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import IO, Any, Literal
 
 from beholder.errors import RendererFailed
-from beholder.evidence.browser import RENDERER_USER
+from beholder.fenced import PROGRAM_USER
+from beholder.fenced.limits import Limits, script
 
 PROBE_S = 10.0
 END_S = 3.0
@@ -31,24 +32,12 @@ END_S = 3.0
 _PATH = "/usr/bin:/bin:/usr/local/bin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
-    """What one fenced process may use; None: no limit.
+def is_root() -> bool:
+    """Whether we may become another user, and should."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0
 
-    Attributes:
-        cpu_s: Seconds of CPU.
-        data_bytes: Private writable memory.
-        address_bytes: Address space.
-        file_bytes: Largest file it writes.
-        processes: Processes and threads of the unprivileged user, all fenced programs together. Set only
-            where there is such a user: the limit counts everything that a user runs.
-    """
 
-    cpu_s: int | None = None
-    data_bytes: int | None = None
-    address_bytes: int | None = None
-    file_bytes: int | None = None
-    processes: int | None = None
+# --- ways ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,40 +59,49 @@ class Fence:
     def info(self) -> dict[str, Any]:
         """What doctor, manifest and report say of it."""
         user = "own user" if self.owner is None else f"user {self.owner}"
-        if self.owner is None and _is_root():
+        if self.owner is None and is_root():
             user = "root"
         told = {"network": self.network, "user": user}
         return told | ({"reason": self.reason} if self.reason else {})
 
 
-def _is_root() -> bool:
-    return hasattr(os, "geteuid") and os.geteuid() == 0
+def tied() -> Fence | None:
+    """A program that ends with us; None where nothing here can tie it."""
+    setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
+    return Fence(before=(setpriv, "--pdeathsig", "KILL")) if setpriv else None
+
+
+def guarded() -> Fence | None:
+    """Tied, and cannot gain rights; under root it is the unprivileged user. None as for `tied`."""
+    tie = tied()
+    if tie is None:
+        return None
+    if not is_root():
+        return Fence(before=(*tie.before, "--no-new-privs"))
+    user = str(PROGRAM_USER)
+    handed = (f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs")
+    return Fence(before=(*tie.before, *handed), owner=PROGRAM_USER)
 
 
 def fences() -> list[Fence]:
-    """Ways to start a program here, best first; the last one works everywhere."""
+    """Ways to start a program without a network here, best first; the last one works everywhere."""
     if sys.platform != "linux":
         return [Fence(reason="this system has no network namespaces")]
-    setpriv, unshare = shutil.which("setpriv"), shutil.which("unshare")
+    tie, guard, unshare = tied(), guarded(), shutil.which("unshare")
     bare = Fence(reason="the program setpriv is missing")
-    if setpriv is None:
+    if tie is None or guard is None:
         return [bare]
-    tied = (setpriv, "--pdeathsig", "KILL")
-    guarded = (*tied, "--no-new-privs")
-    user, alone = str(RENDERER_USER), "this system allows no network namespace"
-    if not _is_root():
-        closed = (unshare, "--map-root-user", "--net") if unshare else ()
-        ways = [Fence(before=(*closed, *guarded), network="off")] if unshare else []
-        return [*ways, Fence(before=guarded, reason=alone), Fence(before=tied, reason=alone), bare]
-    handed = (*guarded, f"--reuid={user}", f"--regid={user}", "--clear-groups")
-    same = f"this system does not allow to become user {user}"
+    closed = (unshare, *(() if is_root() else ("--map-root-user",)), "--net") if unshare else ()
+    alone = "this system allows no network namespace"
+    same = f"this system does not allow to become user {PROGRAM_USER}" if is_root() else ""
     ways = []
-    if unshare:
-        ways.append(Fence(before=(unshare, "--net", *handed), owner=RENDERER_USER, network="off"))
-    ways.append(Fence(before=handed, owner=RENDERER_USER, reason=alone))
-    if unshare:
-        ways.append(Fence(before=(unshare, "--net", *tied), network="off", reason=same))
-    return [*ways, Fence(before=tied, reason=f"{same}, and {alone}"), bare]
+    if closed:
+        ways.append(replace(guard, before=(*closed, *guard.before), network="off"))
+    ways.append(replace(guard, reason=alone))
+    if closed and same:
+        ways.append(replace(tie, before=(*closed, *tie.before), network="off", reason=same))
+    ways.append(replace(tie, reason=f"{same}, and {alone}" if same else alone))
+    return [*ways, bare]
 
 
 @functools.cache
@@ -126,47 +124,34 @@ def best_fence() -> Fence:
     return ways[-1]
 
 
-def limits_script(limits: Limits, *, processes: bool) -> str:
-    """A shell's lines that set the limits and become the command; what a shell does not know is left out."""
-    kib = 1024
-    asked = [
-        ("-t", limits.cpu_s, 1),
-        ("-d", limits.data_bytes, kib),
-        ("-v", limits.address_bytes, kib),
-        ("-f", limits.file_bytes, 512),
-    ]
-    lines = [
-        f"ulimit {flag} {value // unit} 2>/dev/null || :" for flag, value, unit in asked if value is not None
-    ]
-    if processes and limits.processes is not None:
-        # Bash calls it -u, dash -p.
-        many = limits.processes
-        lines.append(f"ulimit -u {many} 2>/dev/null || ulimit -p {many} 2>/dev/null || :")
-    return "\n".join(["ulimit -c 0 2>/dev/null || :", *lines, 'exec "$@"'])
+# --- folders ------------------------------------------------------------------------------------
 
 
-def make_folder(prefix: str, fence: Fence) -> Path:
-    """A new folder that only the fenced program's user and root may enter.
+def make_folder(prefix: str, owner: int | None) -> Path:
+    """A new folder that only the program's user and root may enter.
 
     Raises:
         RendererFailed: There is no room for one.
     """
     try:
         folder = Path(tempfile.mkdtemp(prefix=prefix))
-        hand_over(folder, fence)
+        hand_over(folder, owner)
     except OSError as error:
         raise RendererFailed(f"no folder for temporary files: {error}") from error
     return folder
 
 
-def hand_over(path: Path, fence: Fence) -> None:
-    """Give a file, or a folder with all that is in it, to the user that the program runs as."""
-    if fence.owner is None:
+def hand_over(path: Path, owner: int | None) -> None:
+    """Give a file, or a folder with all that is in it, to the user that the program runs as; None: keep it."""
+    if owner is None:
         return
-    os.chown(path, fence.owner, fence.owner, follow_symlinks=False)
+    os.chown(path, owner, owner, follow_symlinks=False)
     for folder, folders, files in os.walk(path):
         for name in (*folders, *files):
-            os.chown(Path(folder, name), fence.owner, fence.owner, follow_symlinks=False)
+            os.chown(Path(folder, name), owner, owner, follow_symlinks=False)
+
+
+# --- start and end ------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -180,30 +165,37 @@ class Fenced:
         """Its exit code; negative: the signal that ended it."""
         return await self.process.wait()
 
+    def kill(self) -> None:
+        """Kill the whole group, be it stopped; its ends of pipes close with it."""
+        # Also after the program has ended by itself: what it has started may be left in its group.
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
     async def aclose(self) -> None:
         """Kill the whole group and wait for it; also if the caller is cancelled meanwhile."""
         if self._ended:
             return
         self._ended = True
-        # Also after the program has ended by itself: what it has started may be left in its group.
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.process.pid, signal.SIGKILL)
+        self.kill()
         with contextlib.suppress(TimeoutError):
             await asyncio.shield(asyncio.wait_for(self.process.wait(), END_S))
+        if self.process.stdin is not None:
+            self.process.stdin.close()
 
 
-async def start_fenced(
-    fence: Fence,
+_Stream = int | IO[bytes]
+
+
+async def start_group(
     command: Sequence[str],
     folder: Path,
     *,
-    limits: Limits,
     extra: Mapping[str, str] | None = None,
-    stdin: int = asyncio.subprocess.DEVNULL,
-    stdout: int = asyncio.subprocess.DEVNULL,
-    stderr: int = asyncio.subprocess.DEVNULL,
+    stdin: _Stream = asyncio.subprocess.DEVNULL,
+    stdout: _Stream = asyncio.subprocess.DEVNULL,
+    stderr: _Stream = asyncio.subprocess.DEVNULL,
 ) -> Fenced:
-    """A program behind a fence.
+    """A process with a session, an environment and a folder of its own. No more: a worker shuts itself in.
 
     Args:
         folder: Its working folder, home and place for temporary files.
@@ -213,13 +205,10 @@ async def start_fenced(
     Raises:
         RendererFailed: It cannot be started.
     """
-    script = limits_script(limits, processes=fence.owner is not None)
-    # The limits come last: a namespace or another user may need what they forbid.
-    full = [*fence.before, "/bin/sh", "-c", script, "sh", *command]
     variables = {"HOME": str(folder), "TMPDIR": str(folder), "PATH": _PATH, "LANG": "C.UTF-8"}
     try:
         process = await asyncio.create_subprocess_exec(
-            *full,
+            *command,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
@@ -230,3 +219,21 @@ async def start_fenced(
     except OSError as error:
         raise RendererFailed(f"{command[0]} cannot be started: {error}") from error
     return Fenced(process)
+
+
+async def start_fenced(
+    fence: Fence,
+    command: Sequence[str],
+    folder: Path,
+    *,
+    limits: Limits,
+    extra: Mapping[str, str] | None = None,
+    stdin: _Stream = asyncio.subprocess.DEVNULL,
+    stdout: _Stream = asyncio.subprocess.DEVNULL,
+    stderr: _Stream = asyncio.subprocess.DEVNULL,
+) -> Fenced:
+    """A program behind a fence; further as `start_group`."""
+    # The limits come last: a namespace or another user may need what they forbid.
+    lines = script(limits, processes=fence.owner is not None)
+    full = [*fence.before, "/bin/sh", "-c", lines, "sh", *command]
+    return await start_group(full, folder, extra=extra, stdin=stdin, stdout=stdout, stderr=stderr)
