@@ -12,7 +12,7 @@ import pytest
 from beholder.compare import RunRows
 from beholder.human import human_agreement, read_ratings, scales_of
 from beholder.report import Run, build_view, load_run
-from beholder.report.differences import p_text, signed
+from beholder.report.differences import signed
 from beholder.report.html import render_html
 from tests.fakes import outdir
 
@@ -99,14 +99,6 @@ def test_many_models_are_compared_up_to_a_limit() -> None:
 def test_a_difference_prints_with_its_sign_and_never_as_none(value: float | None, text: str) -> None:
     """A small one keeps the decimals that tell it from zero."""
     assert signed(value, 1) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(None, "–"), (1.0, "1"), (0.999, ">0.99"), (0.0456, "0.046"), (0.00001, "<0.0001")]
-)
-def test_a_p_value_is_bounded_rather_than_rounded_to_nothing(value: float | None, text: str) -> None:
-    """No p of 0, no p of 1 that is not."""
-    assert p_text(value) == text
 
 
 @pytest.fixture

@@ -71,7 +71,7 @@ def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
         for run in compared
     }
     # Where the judge or the tasks' texts differ, the numbers are shown, and so is what differs.
-    document = compare_runs(rows, allow_different=True).document
+    document = compare_runs(rows, allow_different=True, details=False).document
     places = {run.name: place for place, run in enumerate(compared)}
     widest = _widest(document["pairs"])
     return DifferencesView(
@@ -99,34 +99,20 @@ def _pair(pair: Json, places: dict[str, int], scale: Scale, widest: float) -> Pa
         interval=numbers.interval(interval, scale.digits, ends=(0,)).replace("-", "−"),
         why_none=difference["ci_reason"] or "",
         bar=bar((-widest, widest), mean, interval, pass_at=0),
-        p_value=p_text(difference["p_holm"]),
+        p_value=numbers.p_value(difference["p_holm"]),
         better=better["b"],
         worse=better["a"],
         equal=better["equal"],
         gained=passes["only_b"] if passes else None,
         lost=passes["only_a"] if passes else None,
-        pass_p=p_text(passes["p_holm"]) if passes else numbers.DASH,
+        pass_p=numbers.p_value(passes["p_holm"]) if passes else numbers.DASH,
         detectable=numbers.fixed(difference["smallest_detectable"]["difference"], scale.digits),
     )
 
 
 def signed(value: float | None, digits: int) -> str:
-    """A difference with its sign; one that is not zero does not print as zero."""
-    if value is None:
-        return numbers.DASH
-    text = numbers.fixed(abs(value), digits, marks=(0,))
-    return text if value == 0 else f"{'+' if value > 0 else '−'}{text}"
-
-
-def p_text(value: float | None) -> str:
-    """A p-value with two figures that count; a tiny one as a bound."""
-    if value is None:
-        return numbers.DASH
-    if value < 0.0001:
-        return "<0.0001"
-    if value >= 0.995:
-        return "1" if value == 1 else ">0.99"
-    return f"{value:.2g}"
+    """A difference with its sign, the minus as wide as the plus."""
+    return numbers.signed(value, digits).replace("-", "−")
 
 
 def _widest(pairs: Sequence[Json]) -> float:

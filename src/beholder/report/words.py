@@ -58,14 +58,37 @@ REASONS: Mapping[str, str] = {
 }
 
 WARNINGS: Mapping[str, str] = {
-    "blank_capture": "the picture is blank",
+    # of pages
+    "blank_capture": "what is shown is blank",
     "page_not_settled": "the page had not settled when it was captured",
     "script_error": "a script on the page failed",
     "external_resource_failed": "something the page asked for did not load",
     "blocked_resource": "an outside host was blocked",
-    "downscaled": "the picture was made smaller to fit the judge",
+    "missing_file": "the page asks for files that were not submitted",
+    "left_page": "the page tried to go to another address",
+    "inner_scroll": "a part scrolls by itself, and its rest is not seen",
+    "virtual_list": "a long list draws only the rows in view, and its first ones are shown",
+    "missing_glyphs": "no font here has some of its letters",
     "sandbox_off": "pages were rendered without the browser's sandbox",
+    # of documents and texts
+    "damaged_pages": "some of its pages cannot be drawn",
+    "hidden_sheets": "some of its sheets are hidden, and not shown",
+    "sheets_not_matched": "which page belongs to which sheet is not certain",
+    "formula_not_computed": "some of its formulas were saved without a value",
+    "encoding_guessed": "it does not say how its letters are encoded, so that was guessed",
+    "undecodable": "some of its bytes are no letters",
+    # of pictures and videos
+    "other_format": "the content is of another format than the file's name says",
+    "tiny_image": "the picture is only a few pixels large",
+    "animation_first_frame": "of an animation only the first frame is shown",
+    "frames_sampled": "some of its frames are shown, not all",
+    "damaged_frames": "some of its frames cannot be decoded",
+    # of what fits a judge
+    "truncated": "only a part of it is shown",
+    "downscaled": "the picture was made smaller to fit the judge",
+    "re_encoded": "the picture was compressed to fit the judge",
     # of a summary
+    "scripted": "the replies are made up",
     "unscored": "some tasks have no score",
     "partial_coverage": "some tasks rest on fewer repeats than asked for",
     "served_models_differ": "more than one model answered under the judge's name",
