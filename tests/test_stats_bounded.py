@@ -193,3 +193,18 @@ def test_differences_cover_on_every_shape_from_20_tasks() -> None:
         limits = np.array([difference_interval(sample.tolist(), 1) for sample in samples])
         held = np.mean((limits[:, 0] <= mean) & (mean <= limits[:, 1]))
         assert held >= 0.92, name  # 0.93 less the noise of 600 samples
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 6])
+def test_few_tasks_have_no_short_interval(n: int) -> None:
+    """From two tasks on the interval covers bell-shaped, even and skewed scores as often as it says."""
+    rng = np.random.default_rng(n)
+    shapes = [
+        (0.5, rng.normal(0.5, 0.15, (300, n)).clip(0, 1)),
+        (0.5, rng.uniform(0, 1, (300, n))),
+        (1 / 6, rng.beta(1, 5, (300, n))),
+    ]
+    for mean, samples in shapes:
+        found = [bounded_mean_interval(sample, 0.0, 1.0) for sample in samples]
+        covered = sum(one is not None and one[0] <= mean <= one[1] for one in found)
+        assert covered >= 0.93 * len(found)

@@ -2,8 +2,8 @@
 
 Each task gets a random weight, as in the Bayesian bootstrap; a further weight of a = 4/5 tasks lies beyond
 the sample, for what it may have missed: at twice the largest deviation from the mean, at most at the end of
-the scale, and there where all scores are equal. With Dirichlet weights (1, …, 1, a) the limits are quantiles
-of
+the scale, and at that end where all scores are equal or fewer than ten tell how far they reach. With
+Dirichlet weights (1, …, 1, a) the limits are quantiles of
 
     upper:  sum_i W_i x_i + W_end * top        lower:  sum_i W_i x_i + W_end * bottom
 
@@ -38,6 +38,9 @@ END_WEIGHT = 0.8
 """Tasks' worth of weight that lies beyond the sample."""
 REACH = 2.0
 """How far beyond the mean it lies, in largest deviations from the mean."""
+FEW = 10
+"""Fewer units say little of how far values reach: two that happen to be near one another would otherwise have
+a short interval."""
 
 
 def bounded_mean_interval(
@@ -114,7 +117,8 @@ def _upper(sums: FloatArray, sizes: FloatArray, counts: FloatArray, level: float
     mean = min(float(sums @ counts) / total, 1.0)
     deviation = max(float(means.max()) - mean, mean - float(means.min()))
     # Equal means differ from theirs by rounding.
-    top = min(1.0, mean + REACH * deviation) if deviation > ROUNDING else 1.0
+    reaches = deviation > ROUNDING and counts.sum() >= FEW
+    top = min(1.0, mean + REACH * deviation) if reaches else 1.0
     size = total / float(counts.sum())
     centres, slopes, shapes = (
         np.append(sums, size * top),
