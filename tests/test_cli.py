@@ -125,14 +125,18 @@ def test_an_own_wording_is_pinned_with_its_hash(tmp_path: Path) -> None:
 
 
 def test_protocols_are_listed_shown_and_checked(tmp_path: Path) -> None:
-    """The list names both, show prints the file, check says good or lists what is wrong."""
+    """The list names all four, show prints the file, check says good or lists what is wrong."""
     assert [p["id"] for p in json.loads(run(command("protocols", "list", "--json")).stdout)] == [
+        "enterprise-claw/1",
         "gis-bench/1",
+        "math-media/1",
         "web-page/1",
     ]
     assert "[[criteria]]" in run(command("protocols", "show", "gis-bench")).stdout
     made = run(command("protocols", "new", "posters"), cwd=tmp_path)
     assert made.returncode == 0
+    assert (tmp_path / "posters.toml").read_text("utf-8").startswith("#:schema ./protocol.schema.json\n")
+    assert json.loads((tmp_path / "protocol.schema.json").read_text("utf-8"))["required"]
     assert run(command("protocols", "check", tmp_path / "posters.toml")).returncode == 0
     assert run(command("protocols", "check", tmp_path / "nothing.toml")).returncode == 2
 
