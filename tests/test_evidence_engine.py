@@ -456,3 +456,45 @@ def test_misuse() -> None:
     """An engine without workers is a mistake of the caller."""
     with pytest.raises(ValueError, match="workers"):
         EvidenceEngine(EvidencePolicy(), Routing(), NetworkPolicy(), MediaLimits(), workers=0)
+
+
+STRICT = Routing(kind="strict", visual=(".png",), text=(".md", ".txt"), select="all")
+
+
+def test_text_route(tmp_path: Path) -> None:
+    """Without a visual file the response comes first, then text files; a broken one is told and not fatal."""
+    one = submission(tmp_path / "a", {"b.md": "# Notes", "a.txt": png()})
+    (shown,) = prepare(replace(one, response="Done."), routing=STRICT)
+    assert (shown.status, shown.route) == ("ok", "text")
+    assert shown.texts == (("response.txt", "Done."), ("b.md", "# Notes"))
+    assert {record.name: (record.status, record.reason) for record in shown.artifacts} == {
+        "response.txt": ("shown", None),
+        "b.md": ("shown", None),
+        "a.txt": ("absent", "wrong_type"),
+    }
+
+
+def test_only_broken_texts(tmp_path: Path) -> None:
+    """A submission whose only text file is none is absent with its cause."""
+    (shown,) = prepare(submission(tmp_path / "a", {"a.txt": png()}), routing=STRICT)
+    assert (shown.status, shown.reason, shown.route) == ("absent", "wrong_type", "text")
+
+
+def test_strict_visual_route_shows_pictures_only(tmp_path: Path) -> None:
+    """With a visual file nothing but pictures is shown, and the texts are listed with the reason."""
+    one = submission(tmp_path / "a", {"a.png": png(), "b.md": "# Notes"})
+    (shown,) = prepare(replace(one, response="Done."), routing=STRICT, engine={"texts": ["response"]})
+    assert (shown.status, shown.route, shown.texts, len(shown.pictures)) == ("ok", "visual", (), 1)
+    listed = {record.name: record.reason for record in shown.artifacts if record.status == "not_shown"}
+    assert listed == {"response.txt": "not_selected", "b.md": "not_selected"}
+
+
+@pytest.mark.parametrize("texts", [(), ("response",), ("artifacts",), ("response", "artifacts")])
+def test_texts_beside_pictures(tmp_path: Path, texts: tuple[str, ...]) -> None:
+    """Where one judge sees all, texts are shown beside pictures if the prompt has a place for them, else not."""
+    routing = replace(STRICT, kind="visual")
+    one = submission(tmp_path / "a", {"a.png": png(), "b.md": "# Notes"})
+    (shown,) = prepare(replace(one, response="Done."), routing=routing, engine={"texts": texts})
+    names = {"response": "response.txt", "artifacts": "b.md"}
+    assert [name for name, _ in shown.texts] == [names[text] for text in texts]
+    assert len(shown.pictures) == 1

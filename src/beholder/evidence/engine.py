@@ -134,8 +134,14 @@ class EvidenceEngine:
             return await self._assemble(selection, results, response)
         results = await self._show_all(submission, selection.chosen, None)
         results += await self._show_all(submission, selection.beside, "text")
-        wanted = self._routing.kind == "visual" and "response" in self._texts
-        return await self._assemble(selection, results, await self._response(submission) if wanted else None)
+        response = await self._response(submission)
+        if response is not None and self._routing.kind == "strict":
+            detail = "the visual judge is shown images only"
+            record = replace(response.record, status="not_shown", reason="not_selected", detail=detail)
+            response = _Result(record)
+        elif "response" not in self._texts:
+            response = None
+        return await self._assemble(selection, results, response)
 
     async def _show_all(
         self, submission: Submission, chosen: Sequence[Artifact], kind: str | None

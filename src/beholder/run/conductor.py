@@ -99,6 +99,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
             plan.protocol.routing,
             plan.spec.network,
             plan.limits,
+            texts=[name for name in ("response", "artifacts") if name in plan.protocol.prompt.placeholders],
             workers=RENDER_WORKERS,
             cache_dir=plan.spec.cache_dir,
             record=plan.spec.record,
