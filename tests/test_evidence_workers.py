@@ -19,10 +19,11 @@ import pytest
 
 from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.evidence import workers
-from beholder.evidence.good import good_call
+from beholder.evidence.decode import with_data
+from beholder.evidence.good import good_job
 from beholder.evidence.kinds import Job, Shown
-from beholder.evidence.worker import DATA_LIMIT_BYTES, with_data
-from beholder.evidence.workers import WorkerPool
+from beholder.evidence.workers import DATA_LIMIT_BYTES, WorkerPool
+from beholder.fenced import WORKER_USER, worker
 from beholder.records import EvidencePolicy, MediaLimits
 from tests.fakes.evidence import png
 
@@ -60,7 +61,7 @@ def worker_processes() -> list[psutil.Process]:
     return [
         child
         for child in psutil.Process().children(recursive=True)
-        if any("beholder.evidence.worker" in part for part in child.cmdline())
+        if any("beholder.fenced.inside" in part for part in child.cmdline())
     ]
 
 
@@ -113,7 +114,7 @@ def test_one_bad_moment_is_no_fault(tmp_path: Path) -> None:
         async def once(self: WorkerPool, call: Any, result: Any) -> Any:
             if not mark.exists():
                 mark.touch()
-                raise workers.WorkerLost("killed from outside")
+                raise worker.WorkerLost("killed from outside")
             return await real(self, call, result)
 
         real = WorkerPool._once
@@ -128,14 +129,14 @@ def test_a_machine_that_decodes_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     """Where a good file fails, too, it is our fault; likewise where no process starts."""
 
     async def lost(*_: Any) -> Any:
-        raise workers.WorkerLost("killed")
+        raise worker.WorkerLost("killed")
 
     with monkeypatch.context() as patch:
         patch.setattr(WorkerPool, "_once", lost)
         with pytest.raises(RendererFailed, match="a good file fails too"):
             in_pool(lambda pool: pool.run(IMAGE, "render_image", job(png()), Shown))
     monkeypatch.setattr(sys, "executable", "/nonexistent/python")
-    with pytest.raises(RendererFailed, match="no process to decode in"):
+    with pytest.raises(RendererFailed, match="cannot be started"):
         in_pool(lambda pool: pool.run(IMAGE, "render_image", job(png()), Shown))
 
 
@@ -145,8 +146,7 @@ def test_good_files_are_good() -> None:
     async def scene() -> list[Shown]:
         pool = WorkerPool((*MODULES, VIDEO), 1)
         try:
-            calls = [good_call(module) for module in (*MODULES, VIDEO)]
-            return [await pool.run(call.module, call.function, call.job, Shown) for call in calls]
+            return [await pool.run(*good_job(module), Shown) for module in (*MODULES, VIDEO)]
         finally:
             await pool.aclose()
 
@@ -178,7 +178,7 @@ def test_a_worker_has_no_way_out(tmp_path: Path) -> None:
         assert seen["wrote"] == []
     assert seen["own_folder"] is True
     if os.geteuid() == 0:
-        assert seen["user"] == workers.WORKER_USER
+        assert seen["user"] == WORKER_USER
 
 
 def test_memory_is_limited() -> None:
@@ -218,7 +218,7 @@ def test_workers_end_with_us() -> None:
         "async def main():\n"
         "    pool = WorkerPool((IMAGE,), 1)\n"
         "    await pool.run(IMAGE, 'render_image', job(png()), Shown)\n"
-        "    print(pool._idle[0].process.pid, flush=True)\n"
+        "    print(pool._idle[0]._running.process.pid, flush=True)\n"
         "    await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )

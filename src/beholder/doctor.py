@@ -18,7 +18,7 @@ import beholder
 from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
 from beholder.evidence import renderer_info
 from beholder.evidence.browser import install_hint
-from beholder.evidence.good import IMAGE, good_call
+from beholder.evidence.good import IMAGE, good_job
 from beholder.evidence.kinds import Shown
 from beholder.evidence.soffice import OfficeSuite, find_soffice
 from beholder.evidence.workers import WorkerPool
@@ -225,11 +225,10 @@ def _decoders() -> Check:
     def check(status: Status, detail: str, fix: str = "") -> Check:
         return Check(group="pages", name="decoders", status=status, detail=detail, fix=fix, needed=True)
 
-    async def decode() -> dict[str, Any]:
+    async def decode() -> Mapping[str, Any]:
         pool = WorkerPool((IMAGE,), 1)
         try:
-            call = good_call(IMAGE)
-            await pool.run(call.module, call.function, call.job, Shown)
+            await pool.run(*good_job(IMAGE), Shown)
             return pool.fence
         finally:
             await pool.aclose()

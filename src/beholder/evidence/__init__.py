@@ -3,7 +3,7 @@
 `engine` conducts; `select` decides what is looked at, `share` and `allot` how much of it; one module a kind
 (`html`, `svg`, `image`, `pdf`, `office`, `video`, `text`). Pages are drawn by a browser behind fences
 (`pages`, `browser`, `cdp`, `page`, `serve`, `egress`), everything else is decoded in fenced processes
-(`workers`, `worker`). `layout` and `pictures` fit what was drawn to the judge; `manifest` writes it down.
+(`workers`, `decode`). `layout` and `pictures` fit what was drawn to the judge; `manifest` writes it down.
 """
 
 from beholder.evidence.browser import find_browser

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 
 from beholder.evidence.kinds import Job
-from beholder.evidence.worker import Call
 from beholder.records import EvidencePolicy, MediaLimits
 
 IMAGE = "beholder.evidence.image"
@@ -42,8 +41,8 @@ _VIDEO = base64.b64decode(
 """Two frames of 32 by 32 pixels."""
 
 
-def good_call(module: str) -> Call:
-    """A call that succeeds if anything of its kind does."""
+def good_job(module: str) -> tuple[str, str, Job]:
+    """(module, function, job) that succeed if anything of the module's kind does."""
     function, suffix, data = {
         "beholder.evidence.pdf": ("render_pdf", ".pdf", _DOCUMENT),
         "beholder.evidence.video": ("render_video", ".webm", _VIDEO),
@@ -59,4 +58,4 @@ def good_call(module: str) -> Call:
         limits=MediaLimits(),
         budget=1,
     )
-    return Call(module=module, function=function, job=job)
+    return module, function, job

@@ -2,7 +2,7 @@
 
 A kind is a module with one function of the shape of `image.render_image`: bytes in, `Shown` out, or a
 `BrokenArtifact` that says what is wrong with the file. It opens no path that the artifact names, and needs
-neither the browser nor the engine. What decodes hostile bytes runs in a fenced process (`worker`).
+neither the browser nor the engine. What decodes hostile bytes runs in a fenced process (`workers`).
 """
 
 from __future__ import annotations

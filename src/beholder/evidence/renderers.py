@@ -23,6 +23,7 @@ from beholder.evidence.cache_key import (
     may_store,
     program_stamp,
 )
+from beholder.evidence.decode import with_data
 from beholder.evidence.egress import Dialler, Egress, Resolver
 from beholder.evidence.files import own_files, path_below
 from beholder.evidence.html import check_html, render_html
@@ -35,7 +36,6 @@ from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
 from beholder.evidence.soffice import OfficeSuite, find_soffice
 from beholder.evidence.svg import check_svg, render_svg
-from beholder.evidence.worker import with_data
 from beholder.evidence.workers import WorkerPool
 from beholder.records import Artifact, NetworkPolicy, Submission
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 from dataclasses import dataclass
 
 
@@ -50,8 +51,6 @@ def script(limits: Limits, *, processes: bool) -> str:
 
 def keep_to(limits: Limits) -> None:
     """Set the limits for this process; what the system has lower already, or does not know, stays so."""
-    import resource
-
     for what, most in (
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, limits.cpu_s),

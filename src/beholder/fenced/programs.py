@@ -142,7 +142,7 @@ def make_folder(prefix: str, owner: int | None) -> Path:
 
 
 def hand_over(path: Path, owner: int | None) -> None:
-    """Give a file, or a folder with all that is in it, to the user that the program runs as; None: keep it."""
+    """Give a file, or a folder with all that is in it, to the program's user; None: keep it."""
     if owner is None:
         return
     os.chown(path, owner, owner, follow_symlinks=False)

@@ -1,7 +1,7 @@
-"""The program of a fenced process that decodes hostile bytes: one job after the other, on pipes.
+"""What runs inside a worker, which reads hostile bytes: one call after the other, on pipes.
 
 It loads what it will need, then gives up what it has no use for: the network, the user's rights, files of
-any size, memory without end. What still goes wrong in a decoder goes wrong here, and ends with this process.
+any size, memory without end. What still goes wrong in a reader goes wrong here, and ends with this process.
 
     parent -> worker   8 bytes of length, then MessagePack of `Call`
     worker -> parent   the same, of `Answer`; the first one says how the fence turned out
@@ -12,34 +12,26 @@ from __future__ import annotations
 import ctypes
 import importlib
 import os
-import resource
 import signal
 import struct
 import sys
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, get_type_hints
 
 import msgspec
 
 from beholder.errors import BrokenArtifact, RenderError
-from beholder.evidence.kinds import Job, Shown
-from beholder.evidence.landlock import keep_only
-from beholder.records import Picture, Video
+from beholder.fenced.landlock import keep_only
+from beholder.fenced.limits import Limits, keep_to
 
-_Media = TypeVar("_Media", Picture, Video)
-
-DATA_LIMIT_BYTES = 3 * 1024**3
-"""Memory of one worker. The largest picture that is not refused by its header takes two thirds of it."""
-
-FILE_LIMIT_BYTES = 1024**3
-HANDLES = 256
+HEADER = struct.Struct(">Q")
+"""A message's length."""
 
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
-_HEADER = struct.Struct(">Q")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,21 +40,36 @@ class Setup:
 
     Attributes:
         modules: Loaded at first; a function `preload` of theirs is called.
+        limits: Set at last.
         user: The user and group to become under root; None: stay who we are.
     """
 
     modules: tuple[str, ...]
+    limits: Limits
     user: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
-    """One job: `function` of `module`, called with the job and `more` by name."""
+    """One call of a function in one of the modules that were loaded.
+
+    Attributes:
+        arguments: By name, of types that MessagePack has or dataclasses of these; the function's own
+            annotations say which.
+    """
 
     module: str
     function: str
-    job: Job
-    more: Mapping[str, Any] = field(default_factory=dict)
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Received:
+    """A `Call` whose arguments are read when the function is known."""
+
+    module: str
+    function: str
+    arguments: dict[str, msgspec.Raw]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,9 +77,9 @@ class Answer:
     """What became of a call.
 
     Attributes:
-        value: The result as MessagePack, if there is one, without bytes that are the job's own (`with_data`).
+        value: The result as MessagePack, if there is one.
         broken, failed: (slug, message) of a `BrokenArtifact`, or of another `RenderError`.
-        fault: What no decoder should do: a lack of memory, or an exception nobody has thought of.
+        fault: What no reader should do: a lack of memory, or an exception nobody has thought of.
     """
 
     value: bytes = b""
@@ -93,16 +100,19 @@ def main(setup: str) -> None:
         preload: Callable[[], None] | None = getattr(importlib.import_module(name), "preload", None)
         if preload is not None:
             preload()
-    send(outgoing, Answer(value=_packed(_shut_in(begin.user))))
-    while (message := receive(incoming)) is not None:
-        send(outgoing, _answer(msgspec.msgpack.decode(message, type=Call)))
+    reader = msgspec.msgpack.Decoder(_Received)
+    _send(outgoing, Answer(value=msgspec.msgpack.encode(_shut_in(begin))))
+    while (message := _receive(incoming)) is not None:
+        _send(outgoing, _answer(reader.decode(message)))
 
 
-def _answer(call: Call) -> Answer:
+def _answer(call: _Received) -> Answer:
     try:
         # The names are our own: the parent takes them from its table, never from an artifact.
         work = getattr(sys.modules[call.module], call.function)
-        return Answer(value=_packed(_without_data(work(call.job, **call.more), call.job)))
+        types = get_type_hints(work)
+        given = {name: msgspec.msgpack.decode(raw, type=types[name]) for name, raw in call.arguments.items()}
+        return Answer(value=msgspec.msgpack.encode(work(**given)))
     except BrokenArtifact as error:
         return Answer(broken=(error.slug, str(error)))
     except RenderError as error:
@@ -113,69 +123,32 @@ def _answer(call: Call) -> Answer:
         return Answer(fault=traceback.format_exc(limit=-1).strip().splitlines()[-1])
 
 
-def _packed(value: object) -> bytes:
-    return msgspec.msgpack.encode(value)
-
-
-def _without_data(value: object, job: Job) -> object:
-    """A result that does not send the artifact back to where it came from."""
-    if not isinstance(value, Shown):
-        return value
-    return replace(
-        value,
-        pictures=tuple(_bare(one, job) for one in value.pictures),
-        videos=tuple(_bare(one, job) for one in value.videos),
-    )
-
-
-def _bare(one: _Media, job: Job) -> _Media:
-    return replace(one, data=b"") if one.data == job.data else one
-
-
-def with_data(shown: Shown, job: Job) -> Shown:
-    """The result with the artifact's own bytes where they were left out."""
-    return replace(
-        shown,
-        pictures=tuple(one if one.data else replace(one, data=job.data) for one in shown.pictures),
-        videos=tuple(one if one.data else replace(one, data=job.data) for one in shown.videos),
-    )
-
-
-def send(pipe: BinaryIO, message: Answer) -> None:
-    """Write one message."""
+def _send(pipe: BinaryIO, message: Answer) -> None:
     data = msgspec.msgpack.encode(message)
-    pipe.write(_HEADER.pack(len(data)))
+    pipe.write(HEADER.pack(len(data)))
     pipe.write(data)
     pipe.flush()
 
 
-def receive(pipe: BinaryIO) -> bytes | None:
-    """Read one message; None at the end."""
-    header = pipe.read(_HEADER.size)
-    return pipe.read(_HEADER.unpack(header)[0]) if len(header) == _HEADER.size else None
+def _receive(pipe: BinaryIO) -> bytes | None:
+    """One message; None at the end."""
+    header = pipe.read(HEADER.size)
+    return pipe.read(HEADER.unpack(header)[0]) if len(header) == HEADER.size else None
 
 
-def _shut_in(user: int | None) -> dict[str, Any]:
+def _shut_in(setup: Setup) -> dict[str, Any]:
     """Give up rights for good; what could be had of it, for the record."""
     network, kept = "on", "none"
     if sys.platform == "linux":
         libc = ctypes.CDLL(None, use_errno=True)
         spaces = _CLONE_NEWNET if os.geteuid() == 0 else _CLONE_NEWUSER | _CLONE_NEWNET
         network = "off" if libc.unshare(spaces) == 0 else "on"
-        _become(user)
+        _become(setup.user)
         libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         # After that: changing the user takes it back.
         libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         kept = keep_only(_readable(), [os.environ["TMPDIR"]])
-    for what, most in (
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_FSIZE, FILE_LIMIT_BYTES),
-        (resource.RLIMIT_NOFILE, HANDLES),
-        (resource.RLIMIT_DATA, DATA_LIMIT_BYTES),
-    ):
-        hard = resource.getrlimit(what)[1]
-        limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
-        resource.setrlimit(what, (limit, limit))
+    keep_to(setup.limits)
     return {"network": network, "user": os.geteuid(), "given_up": kept}
 
 
