@@ -1,4 +1,4 @@
-"""The solutions of the `math-media` example: sheets of mathematics, as pictures and being written as videos."""
+"""The solutions of the `math-media` example: sheets of mathematics, still and being written."""
 
 from __future__ import annotations
 
@@ -236,8 +236,9 @@ def roots_reconsidered() -> bytes:
 
 def sum_twice() -> bytes:
     """The sum, then its first terms by number."""
+    term = r"$\dfrac{1}{\sqrt{k}+\sqrt{k+1}} "
     lines = [
-        Line(r"$\dfrac{1}{\sqrt{k}+\sqrt{k+1}} = \dfrac{\sqrt{k+1}-\sqrt{k}}{(k+1)-k} = \sqrt{k+1}-\sqrt{k}$", 155, size=22),
+        Line(term + r"= \dfrac{\sqrt{k+1}-\sqrt{k}}{(k+1)-k} = \sqrt{k+1}-\sqrt{k}$", 155, size=22),
         Line(r"$(\sqrt{2}-\sqrt{1}) + (\sqrt{3}-\sqrt{2}) + \ldots + (\sqrt{100}-\sqrt{99})$", 245, size=21),
         Line(r"$= \sqrt{100} - \sqrt{1} = 9$", 315, size=22),
         Line(r"Check with three terms:  $0.4142 + 0.3178 + 0.2679 = 0.9999$", 380, size=18),
@@ -274,7 +275,8 @@ def clock_face(hour_deg: float, minute_deg: float, note: str, arc: bool) -> Imag
     axes.add_patch(plt.Circle((0, 0), 1.05, fill=False, color=SQUARED.ink, lw=2))
     for number in range(1, 13):
         angle = np.radians(30 * number)
-        axes.text(0.88 * np.sin(angle), 0.88 * np.cos(angle), str(number), ha="center", va="center", fontsize=12, color=SQUARED.faint)  # fmt: skip
+        x, y = 0.88 * np.sin(angle), 0.88 * np.cos(angle)
+        axes.text(x, y, str(number), ha="center", va="center", fontsize=12, color=SQUARED.faint)
     for degrees, length, width in ((hour_deg, 0.5, 5), (minute_deg, 0.76, 3)):
         angle = np.radians(degrees)
         axes.plot([0, length * np.sin(angle)], [0, length * np.cos(angle)], color=SQUARED.ink, lw=width)

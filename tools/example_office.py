@@ -263,6 +263,27 @@ def workbook_of_numbers() -> bytes:
 # --- letters ------------------------------------------------------------------------------------
 
 
+LETTER = """\
+Dear Ms Solheim,
+
+Your Cargo bike will arrive two weeks later than we promised: on 14 May 2026 instead of 30 April. I am
+sorry. You planned with our date, and we did not keep it.
+
+The reason is a delivery of hub motors that failed our test on arrival. We sent it back rather than build
+a bike that we would not ride ourselves; the new motors are due on 4 May.
+
+For the wait we take 10 % off the price. The amount on your invoice has been changed; you need do nothing.
+If the new date does not suit you, you may cancel free of charge until the day of delivery.
+
+If you need a bike in the meantime, we lend you a City bike. Please call me: 555 0142.
+"""
+PHRASES = """\
+Unfortunately there is a delay with your order 4417. It will be delivered on 14 May. This is due to problems
+with a supplier, which are beyond our control. We regret any inconvenience this may cause and kindly ask for
+your understanding.
+"""
+
+
 def letter(*, complete: bool) -> bytes:
     """A letter about a late order; without `complete` it leaves out the discount and has no subject line."""
     document = Document()
@@ -286,30 +307,13 @@ def letter(*, complete: bool) -> bytes:
         paragraph("Ms Ingrid Solheim\n4 Harbour Street\nHalden", 18)
         paragraph("2 March 2026", 14)
         paragraph("Your order 4417: new delivery date", 12, bold=True)
-        paragraph("Dear Ms Solheim,")
-        paragraph(
-            "Your Cargo bike will arrive two weeks later than we promised: on 14 May 2026 instead of 30 April. "
-            "I am sorry. You planned with our date, and we did not keep it."
-        )
-        paragraph(
-            "The reason is a delivery of hub motors that failed our test on arrival. We sent it back rather than "
-            "build a bike that we would not ride ourselves; the new motors are due on 4 May."
-        )
-        paragraph(
-            "For the wait we take 10 % off the price. The amount on your invoice has been changed; you need do "
-            "nothing. If the new date does not suit you, you may cancel free of charge until the day of "
-            "delivery."
-        )
-        paragraph("If you need a bike in the meantime, we lend you a City bike. Please call me: 555 0142.")
+        for words in LETTER.strip().split("\n\n"):
+            paragraph(words.replace("\n", " "))
         paragraph("Yours sincerely,", 34)
         paragraph("Tomas Berg\nCustomer service")
     else:
         paragraph("Dear customer,")
-        paragraph(
-            "unfortunately there is a delay with your order 4417. It will be delivered on 14 May. This is due to "
-            "problems with a supplier, which are beyond our control. We regret any inconvenience this may cause "
-            "and kindly ask for your understanding."
-        )
+        paragraph(PHRASES.strip().replace("\n", " "))
         paragraph("Regards\nHalden Bicycle Works")
     return saved(document)
 
@@ -317,24 +321,35 @@ def letter(*, complete: bool) -> bytes:
 # --- a policy -----------------------------------------------------------------------------------
 
 BODY = ParagraphStyle("body", fontName="Helvetica", fontSize=10.5, leading=15.5, spaceAfter=7)
-HEAD = ParagraphStyle("head", fontName="Helvetica-Bold", fontSize=14, leading=18, spaceBefore=12, spaceAfter=6)
+HEAD = ParagraphStyle(
+    "head", fontName="Helvetica-Bold", fontSize=14, leading=18, spaceBefore=12, spaceAfter=6
+)
 TITLE = ParagraphStyle("title", fontName="Helvetica-Bold", fontSize=24, leading=29, spaceAfter=4)
 SMALL = ParagraphStyle("small", parent=BODY, textColor=colors.HexColor("#66727F"), fontSize=10)
 CELL = ParagraphStyle("cell", parent=BODY, fontSize=9.5, leading=13, spaceAfter=0)
 
-POLICY = [
-    ("1  Who this is for", "Everyone who travels for Halden Bicycle Works, also for a single day. Guests whom we "
-     "invite travel by the same rules; the person who invites them files their claim."),
-    ("2  Before you travel", "Ask your team lead by e-mail, with the purpose, the dates and an estimate. Up to 300 "
-     "euros a team lead decides alone; above that the finance desk decides, within two working days. A journey "
-     "that was not agreed upon beforehand is paid only in an emergency."),
-    ("3  How to travel", "Train before plane: below five hours by train nobody flies. Second class is the rule, "
-     "first class only where it is cheaper on that day. A rented car needs the reason in the request. Your own "
-     "bicycle is paid with 0.25 euros a kilometre."),
-    ("4  Where to stay", "Hotels up to the limits of the table, breakfast included. If a fair has filled the town, "
-     "the finance desk may raise the limit in writing. Whoever stays with friends may bring a gift for up to 30 "
-     "euros and claim it."),
-]  # fmt: skip
+POLICY = """\
+1  Who this is for
+Everyone who travels for Halden Bicycle Works, also for a single day. Guests whom we invite travel by
+the same rules; the person who invites them files their claim.
+
+2  Before you travel
+Ask your team lead by e-mail, with the purpose, the dates and an estimate. Up to 300 euros a team lead
+decides alone; above that the finance desk decides, within two working days. A journey that was not
+agreed upon beforehand is paid only in an emergency.
+
+3  How to travel
+Train before plane: below five hours by train nobody flies. Second class is the rule, first class only
+where it is cheaper on that day. A rented car needs the reason in the request. Your own bicycle is paid
+with 0.25 euros a kilometre.
+
+4  Where to stay
+Hotels up to the limits of the table, breakfast included. If a fair has filled the town, the finance
+desk may raise the limit in writing. Whoever stays with friends may bring a gift for up to 30 euros and
+claim it.
+"""
+"""Sections with a blank line between them, the first line of each being its heading."""
+
 LIMITS = [
     ["", "Hotel a night", "Meals a day", "Meals, day of travel"],
     ["Norway, Sweden, Denmark", "150 €", "48 €", "32 €"],
@@ -342,16 +357,28 @@ LIMITS = [
     ["Elsewhere", "170 €", "52 €", "35 €"],
     ["Fair weeks, in writing only", "220 €", "as above", "as above"],
 ]
-POLICY_REST = [
-    ("6  Receipts", "A photograph is enough if every line can be read. Claims come in within 30 days after the "
-     "journey, one claim for one journey. A lost receipt is replaced by a signed note once in a year; a second "
-     "one is not paid."),
-    ("7  When something goes wrong", "Call the travel desk at 555 0199 at any hour. If a train or plane is "
-     "cancelled, book the next sensible way at once and ask afterwards. Illness abroad: the card of the insurance "
-     "lies in the travel folder, and its number stands on the back of your staff card."),
-    ("8  From when on", "This policy holds from 1 April 2026 and takes the place of the travel notes of 2023. "
-     "Questions: finance@halden-bikes.example."),
-]  # fmt: skip
+
+POLICY_REST = """\
+6  Receipts
+A photograph is enough if every line can be read. Claims come in within 30 days after the journey, one
+claim for one journey. A lost receipt is replaced by a signed note once in a year; a second one is not
+paid.
+
+7  When something goes wrong
+Call the travel desk at 555 0199 at any hour. If a train or plane is cancelled, book the next sensible
+way at once and ask afterwards. Illness abroad: the card of the insurance lies in the travel folder, and
+its number stands on the back of your staff card.
+
+8  From when on
+This policy holds from 1 April 2026 and takes the place of the travel notes of 2023. Questions:
+finance@halden-bikes.example.
+"""
+
+
+def sections(text: str) -> list[tuple[str, str]]:
+    """(heading, text) of each section."""
+    parts = [part.partition("\n") for part in text.strip().split("\n\n")]
+    return [(head, body.replace("\n", " ")) for head, _, body in parts]
 
 
 def policy() -> bytes:
@@ -366,7 +393,7 @@ def policy() -> bytes:
         Paragraph("Halden Bicycle Works · valid from 1 April 2026", SMALL),
         Spacer(1, 6 * mm),
     ]
-    for head, body in POLICY:
+    for head, body in sections(POLICY):
         flow += [Paragraph(head, HEAD), Paragraph(body, BODY)]
     flow += [PageBreak(), Paragraph("5  Limits", HEAD)]
     flow.append(Paragraph("What is above a limit is paid by the traveller, unless agreed in writing.", BODY))
@@ -384,7 +411,7 @@ def policy() -> bytes:
         )
     )
     flow += [table, Spacer(1, 4 * mm)]
-    for head, body in POLICY_REST:
+    for head, body in sections(POLICY_REST):
         flow += [Paragraph(head, HEAD), Paragraph(body, BODY)]
     flow += [PageBreak(), Paragraph("In short", HEAD)]
     short = [

@@ -2,10 +2,10 @@
 
     python tools/make_examples.py [--out-dir examples] [--only math-media]
 
-Needs ffmpeg, and `pip install matplotlib pillow python-docx python-pptx openpyxl reportlab` (used here: 3.11,
-13.0, 1.2, 1.0, 3.1, 5.1). The letters of pictures are DejaVu Sans and STIX, which matplotlib brings along. The
-maps of gis-bench are made by `make_demo.py`. Pages, drawings, texts, tasks and scripted replies are written by
-hand.
+Needs ffmpeg, and `pip install matplotlib pillow python-docx python-pptx openpyxl reportlab` (used here:
+3.11, 13.0, 1.2, 1.0, 3.1, 5.1). The letters of pictures are DejaVu Sans and STIX, which matplotlib brings
+along. The maps of gis-bench are made by `make_demo.py`. Pages, drawings, texts, tasks and scripted replies
+are written by hand.
 """
 
 from __future__ import annotations
