@@ -46,12 +46,14 @@ def test_a_pair_is_compared_on_its_common_tasks() -> None:
     view = build_view([first, second]).differences
     assert view is not None
     pair = view.pairs[0]
-    assert (pair.names, pair.common) == (("a", "b"), 5)
-    assert (pair.better, pair.worse, pair.equal) == (1, 3, 1)
-    assert (pair.gained, pair.lost) == (1, 1)
-    assert pair.difference == "−5.6"  # (-30 - 5 + 0 + 12 - 5) / 5
-    assert re.fullmatch(r"\[−\d+\.\d, \d+\.\d\]", pair.interval)
-    assert pair.bar.pass_mark == 50.0  # zero stands in the middle
+    assert pair.names == ("a", "b")
+    assert pair.passes is not None
+    one, passes = pair.difference, pair.passes
+    assert (one.tasks, one.better, one.worse, one.equal) == (5, 1, 3, 1)
+    assert (passes.only_second, passes.only_first) == (1, 1)
+    assert one.difference == "−5.6"  # (-30 - 5 + 0 + 12 - 5) / 5
+    assert re.fullmatch(r"\[−\d+\.\d, \d+\.\d\]", one.interval)
+    assert one.bar.pass_mark == 50.0  # zero stands in the middle
 
 
 def test_one_model_has_no_differences() -> None:

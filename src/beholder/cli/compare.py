@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 @option(
     "--human", type=PATH, metavar="FILE", help="People's ratings, .csv or .xlsx: the judge against people."
 )
-@click.option("-o", "--output", type=PATH, metavar="FILE", help="Write it to a .json file.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="FILE",
+    help="Write it to a .json file, or as a page to a .html file.",
+)
 @json_flag
 def compare_command(
     out_dirs: tuple[Path, ...],
@@ -45,6 +51,8 @@ def compare_command(
     """
     from beholder.compare import compare_runs, load_runs
 
+    if output is not None:
+        _check_output(output)
     runs = load_runs(out_dirs)
     document: dict[str, Any] = {}
     if human is None or len(runs) > 1:
@@ -54,7 +62,7 @@ def compare_command(
     if human is not None:
         document["human"] = agreements_with(human, runs)
     if output is not None:
-        _write(output, document)
+        _write(output, document, runs)
     if as_json:
         print_json(document)
     else:
@@ -75,14 +83,23 @@ def agreements_with(human: Path, runs: Mapping[str, RunRows]) -> dict[str, Any]:
     }
 
 
-def _write(output: Path, document: Mapping[str, Any]) -> None:
-    from beholder.store.outdir import write_json
-
-    if output.suffix.lower() != ".json":
-        raise ConfigError(f"-o {output}: the format follows the suffix, .json", concerns="-o")
+def _check_output(output: Path) -> None:
+    if output.suffix.lower() not in (".json", ".html"):
+        raise ConfigError(f"-o {output}: the format follows the suffix, .json or .html", concerns="-o")
     if not output.parent.is_dir():
         raise ConfigError(f"-o {output}: there is no folder {output.parent}; make it first", concerns="-o")
-    write_json(output, document)
+    if output.is_dir():
+        raise ConfigError(f"-o {output}: is a folder; name a file", concerns="-o")
+
+
+def _write(output: Path, document: Mapping[str, Any], runs: Mapping[str, RunRows]) -> None:
+    from beholder.report.comparison import write_comparison
+    from beholder.store.outdir import write_json
+
+    if output.suffix.lower() == ".json":
+        write_json(output, document)
+    else:
+        write_comparison(document, runs, output, human=document.get("human"))
 
 
 def _print(document: Mapping[str, Any]) -> None:

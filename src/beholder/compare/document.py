@@ -17,9 +17,9 @@ CI_METHOD = (
     "95 %: interval of a bounded mean after Gaffke, over the differences of tasks that both have a number for"
 )
 TEST_METHOD = (
-    "Differences: sign-flip permutation, two-sided. Passes: McNemar's exact test, two-sided. p_holm: Holm's "
-    "correction over all pairs; within a pair over its criteria, and over the values of a label. Detectable: "
-    "the true difference that so many tasks would show with 80 % power at 5 %."
+    "Differences: sign-flip permutation, two-sided. Passes: McNemar's exact test, two-sided. Corrected p "
+    "(p_holm): Holm's, over all pairs; within a pair over its criteria, and over the values of a label. "
+    "Detectable: the true difference that so many tasks would show with 80 % power at 5 %."
 )
 _OWN = (
     "planned",

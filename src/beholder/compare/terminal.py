@@ -82,7 +82,7 @@ def _pairs(document: Json, *, plain: bool) -> Table:
             _difference(difference, digits),
             numbers.p_value(difference["p_value"]),
             numbers.p_value(difference["p_holm"]),
-            numbers.fixed(difference["smallest_detectable"]["difference"], digits),
+            numbers.detectable(difference["smallest_detectable"]["difference"], document["score_range"]),
             _passes(passes),
             numbers.p_value(passes["p_value"]) if passes else numbers.DASH,
         )

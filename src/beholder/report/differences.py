@@ -21,23 +21,18 @@ MOST_COMPARED = 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PairView:
-    """Two models on their common tasks; every number is the second's less the first's.
+class DiffView:
+    """A paired difference, the second less the first.
 
     Attributes:
-        first, second: Positions in the ranking.
-        missing: Tasks that one of them, or both, have no number for; with `only`, those planned by one alone.
+        tasks: That both have a number for.
         interval, why_none: The 95 % interval, or why there is none.
         bar: The difference and its interval on a scale with zero in the middle.
         better, worse, equal: Tasks where the second's score is higher, lower, equal.
-        gained, lost: Tasks that only the second passes, and only the first; None without a pass mark.
-        detectable: The smallest difference that so many tasks could show.
+        detectable: The smallest difference that so many tasks could show, or why that is not known.
     """
 
-    first: int
-    second: int
-    names: tuple[str, str]
-    common: int
+    tasks: int
     difference: str
     interval: str
     why_none: str
@@ -46,10 +41,33 @@ class PairView:
     better: int
     worse: int
     equal: int
-    gained: int | None
-    lost: int | None
-    pass_p: str
     detectable: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassesView:
+    """Passes of the tasks that both have a verdict on: counts, rates, and how many flipped each way."""
+
+    tasks: int
+    both: int
+    only_first: int
+    only_second: int
+    neither: int
+    rates: tuple[str, str]
+    difference: str
+    interval: str
+    p_value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairView:
+    """Two models on their common tasks; `first` and `second` are their positions in the ranking."""
+
+    first: int
+    second: int
+    names: tuple[str, str]
+    difference: DiffView
+    passes: PassesView | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,11 +91,11 @@ def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
     # Where the judge or the tasks' texts differ, the numbers are shown, and so is what differs.
     document = compare_runs(rows, allow_different=True, details=False).document
     places = {run.name: place for place, run in enumerate(compared)}
-    widest = _widest(document["pairs"])
+    widest = widest_of([pair["difference"] for pair in document["pairs"]])
     return DifferencesView(
         pairs=tuple(_pair(pair, places, scale, widest) for pair in document["pairs"]),
-        method=f"{document['ci_method']}. {document['test_method']}",
-        warnings=_unlike([*document["differs"], *document["warnings"]], bool(document["differs"])),
+        method=method_of(document),
+        warnings=unlike_views([*document["differs"], *document["warnings"]], bool(document["differs"])),
     )
 
 
@@ -87,27 +105,63 @@ def _comparable(run: Run) -> bool:
 
 
 def _pair(pair: Json, places: dict[str, int], scale: Scale, widest: float) -> PairView:
-    difference, passes = pair["difference"], pair["passes"]
-    mean, interval = difference["mean"], difference["ci95"]
-    better = difference["better"]
     return PairView(
         first=places[pair["a"]],
         second=places[pair["b"]],
         names=(pair["a"], pair["b"]),
-        common=pair["tasks"]["common"],
-        difference=signed(mean, scale.digits),
-        interval=numbers.interval(interval, scale.digits, ends=(0,)).replace("-", "−"),
-        why_none=difference["ci_reason"] or "",
-        bar=bar((-widest, widest), mean, interval, pass_at=0),
-        p_value=numbers.p_value(difference["p_holm"]),
+        difference=diff_view(pair["difference"], scale.ends, widest),
+        passes=passes_view(pair["passes"]),
+    )
+
+
+def diff_view(figures: Json, ends: tuple[float, float] | None, widest: float | None = None) -> DiffView:
+    """A difference of a comparison's document.
+
+    Args:
+        ends: Of the scale that the difference is on.
+        widest: Half the width of the bar; the difference's own if left out.
+    """
+    digits = numbers.digits_for(ends)
+    mean, interval, better = figures["mean"], figures["ci95"], figures["better"]
+    half = widest or widest_of([figures])
+    return DiffView(
+        tasks=figures["tasks"],
+        difference=signed(mean, digits),
+        interval=numbers.interval(interval, digits, ends=(0,)).replace("-", "−"),
+        why_none="" if interval is not None else str(figures["ci_reason"] or ""),
+        bar=bar((-half, half), mean, interval, pass_at=0),
+        p_value=numbers.p_value(figures["p_holm"]),
         better=better["b"],
         worse=better["a"],
         equal=better["equal"],
-        gained=passes["only_b"] if passes else None,
-        lost=passes["only_a"] if passes else None,
-        pass_p=numbers.p_value(passes["p_holm"]) if passes else numbers.DASH,
-        detectable=numbers.fixed(difference["smallest_detectable"]["difference"], scale.digits),
+        detectable=numbers.detectable(figures["smallest_detectable"]["difference"], ends),
     )
+
+
+def passes_view(passes: Json | None) -> PassesView | None:
+    """Passes of a comparison's document; None without a pass mark."""
+    if passes is None:
+        return None
+    rates = tuple(numbers.percent(passes["rate"][side]) for side in ("a", "b"))
+    difference, interval = passes["difference"], passes["ci95"]
+    return PassesView(
+        tasks=passes["tasks"],
+        both=passes["both"],
+        only_first=passes["only_a"],
+        only_second=passes["only_b"],
+        neither=passes["neither"],
+        rates=(rates[0], rates[1]),
+        difference=f"{signed(100 * difference, 1)} points",
+        interval=_points(interval),
+        p_value=numbers.p_value(passes["p_holm"]),
+    )
+
+
+def _points(interval: Sequence[float] | None) -> str:
+    """An interval of a difference of shares, in percentage points."""
+    if interval is None:
+        return numbers.DASH
+    return numbers.interval([numbers.exact(end) * 100 for end in interval], 1, ends=(0,)).replace("-", "−")
 
 
 def signed(value: float | None, digits: int) -> str:
@@ -115,13 +169,19 @@ def signed(value: float | None, digits: int) -> str:
     return numbers.signed(value, digits).replace("-", "−")
 
 
-def _widest(pairs: Sequence[Json]) -> float:
-    ends = [abs(end) for pair in pairs for end in pair["difference"]["ci95"] or ()]
-    means = [abs(pair["difference"]["mean"] or 0) for pair in pairs]
+def widest_of(differences: Sequence[Json]) -> float:
+    """Half the width of a scale, zero in the middle, that holds these with their intervals."""
+    ends = [abs(end) for one in differences for end in one["ci95"] or ()]
+    means = [abs(one["mean"] or 0) for one in differences]
     return 1.1 * max([*ends, *means], default=0) or 1.0
 
 
-def _unlike(found: Sequence[Json], refused: bool) -> tuple[WarningView, ...]:
+def method_of(document: Json) -> str:
+    """How intervals, tests and corrections came about, for readers."""
+    return f"{document['ci_method']}. {document['test_method']}"
+
+
+def unlike_views(found: Sequence[Json], refused: bool) -> tuple[WarningView, ...]:
     """What makes these runs no fair pair, once for each kind."""
     details: dict[str, list[tuple[str, str]]] = {}
     for one in found:

@@ -26,6 +26,7 @@ from beholder.report.view import ReportView
 
 TEMPLATES = Path(__file__).parent / "templates"
 STYLES = ("base.css", "results.css", "gallery.css", "item.css", "narrow.css", "print.css")
+PLAIN_STYLES = ("base.css", "results.css", "narrow.css", "compare.css", "print.css")
 SCRIPTS = ("base.js", "data.js", "filters.js", "gallery.js", "evidence.js", "item.js", "zoom.js", "main.js")
 """Joined in this order."""
 
@@ -56,7 +57,23 @@ def render_html(view: ReportView) -> str:
     )
 
 
-def content_security_policy(style: str, script: str) -> str:
+def render_page(template: str, *, view: object) -> str:
+    """A page without scripts; every text of the view is escaped by the template."""
+    style = "".join(map(_source, PLAIN_STYLES))
+    return (
+        _environment()
+        .get_template(template)
+        .render(
+            view=view,
+            states=words.STATES,
+            words=words,
+            policy=content_security_policy(style),
+            style=Markup(style),  # noqa: S704 - our own file, not data
+        )
+    )
+
+
+def content_security_policy(style: str, script: str | None = None) -> str:
     """Nothing is allowed but this style and this script, by hash, and media from where the page lies.
 
     `file:` is what `'self'` means to a browser that opened the page from disk.
@@ -65,7 +82,7 @@ def content_security_policy(style: str, script: str) -> str:
         [
             "default-src 'none'",
             f"style-src '{_source_hash(style)}'",
-            f"script-src '{_source_hash(script)}'",
+            *([] if script is None else [f"script-src '{_source_hash(script)}'"]),
             "img-src 'self' file:",
             "media-src 'self' file:",
             "base-uri 'none'",

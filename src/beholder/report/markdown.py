@@ -112,11 +112,12 @@ def _differences(view: ReportView) -> list[str]:
     head += ["Passes gained", "Passes lost"] * passing
     rows = []
     for pair in view.differences.pairs:
-        interval = pair.interval if pair.interval != numbers.DASH else escape(pair.why_none)
-        row = [*map(escape, pair.names), f"**{pair.difference}**", interval, escape(pair.p_value)]
-        row += [str(pair.better), str(pair.worse), str(pair.equal)]
-        row += ["–" if n is None else str(n) for n in (pair.gained, pair.lost)] * passing
-        rows.append(row)
+        one, passes = pair.difference, pair.passes
+        interval = one.interval if one.interval != numbers.DASH else escape(one.why_none)
+        row = [*map(escape, pair.names), f"**{one.difference}**", interval, escape(one.p_value)]
+        row += [str(one.better), str(one.worse), str(one.equal)]
+        gained = [passes.only_second, passes.only_first] if passes else [numbers.DASH] * 2
+        rows.append([*row, *map(str, gained if passing else ())])
     lines = ["## Differences", "", *table(head, rows, numeric=range(2, len(head)))]
     return [*lines, "", escape(view.differences.method)]
 

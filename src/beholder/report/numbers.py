@@ -121,6 +121,13 @@ def signed(value: Number | None, digits: int) -> str:
     return f"+{text}" if value is not None and value > 0 else text
 
 
+def detectable(value: Number | None, ends: Sequence[Number] | None) -> str:
+    """A smallest difference that could be seen; one that the scale does not have is none at all."""
+    if value is not None and ends and exact(value) > exact(ends[1]) - exact(ends[0]):
+        return "none on this scale"
+    return fixed(value, digits_for(ends), marks=(0,))
+
+
 def money(usd: Number | None) -> str:
     """US dollars to the cent; a smaller sum with two figures that count; unknown is a dash."""
     if usd is None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from beholder.report import numbers
 from beholder.report.differences import signed
 from beholder.report.load import Json, Run
+from beholder.report.media import PictureView, pictures_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,12 +24,20 @@ class FigureView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disagreement:
-    """A task that the judge and people see differently."""
+    """A task that the judge and people see differently.
+
+    Attributes:
+        raters: What each person said, where several are named.
+        thumb, url: The picture that was judged, small and as it is; None where there is none.
+    """
 
     task_id: str
     judge: str
     human: str
     difference: str
+    raters: str
+    thumb: str | None
+    url: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,35 +83,52 @@ def people_of(runs: Sequence[Run]) -> PeopleView | None:
         method=str(rated[0][1].human.get("method") or ""),
         files=", ".join(dict.fromkeys(str(run.human.get("file") or "") for _, run in rated)),
         columns=tuple(
-            _column(run.name, place, str(name), column)
+            _column(run, place, str(name), column)
             for place, run in rated
             for name, column in run.human["columns"].items()
         ),
     )
 
 
-def _column(model: str, place: int, name: str, column: Json) -> ColumnView:
+def _column(run: Run, place: int, name: str, column: Json) -> ColumnView:
     confusion = column.get("confusion") or {}
     found = column.get("disagreements") or {}
+    worst = (found.get("tasks") or [])[:SHOWN]
+    pictures = _pictures(run, {str(one.get("task_id") or "") for one in worst})
     return ColumnView(
-        model=model,
+        model=run.name,
         place=place,
         name=name,
         counts=_counts(column),
         figures=tuple(_figure(column, key, title) for key, title in _FIGURES if column.get(key)),
         values=tuple(_value(value, name) for value in confusion.get("values") or ()),
         table=tuple(tuple(line) for line in confusion.get("table") or ()),
-        disagreements=tuple(
-            Disagreement(
-                task_id=str(one.get("task_id") or ""),
-                judge=_value(one.get("judge"), name),
-                human=_value(one.get("human"), name),
-                difference="" if name == "pass" else signed(one.get("difference"), 2),
-            )
-            for one in (found.get("tasks") or [])[:SHOWN]
-        ),
+        disagreements=tuple(_disagreement(one, name, pictures) for one in worst),
         n_disagreements=int(found.get("count") or 0),
     )
+
+
+def _disagreement(one: Json, name: str, pictures: Mapping[str, PictureView]) -> Disagreement:
+    task = str(one.get("task_id") or "")
+    raters: Mapping[str, float] = one.get("raters") or {}
+    said = "; ".join(f"{rater} {_value(value, name)}" for rater, value in raters.items())
+    picture = pictures.get(task)
+    return Disagreement(
+        task_id=task,
+        judge=_value(one.get("judge"), name),
+        human=_value(one.get("human"), name),
+        difference="" if name == "pass" else signed(one.get("difference"), 2),
+        raters=said if len(raters) > 1 else "",
+        thumb=picture.thumb if picture else None,
+        url=picture.url if picture else None,
+    )
+
+
+def _pictures(run: Run, tasks: Collection[str]) -> dict[str, PictureView]:
+    """The first picture of each of these tasks whose file is there."""
+    rows = (row for row in run.rows if row.get("task_id") in tasks)
+    views = ((row["task_id"], pictures_of(run, row)) for row in rows)
+    return {task: found for task, view in views if (found := next((one for one in view if one.url), None))}
 
 
 def _figure(column: Json, key: str, title: str) -> FigureView:

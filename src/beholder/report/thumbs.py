@@ -7,7 +7,7 @@ the rows: cut to the top of a long page, as wide as a card on a fine screen.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,6 +40,16 @@ def make_thumbs(out_dir: Path, run: Run) -> dict[str, str]:
     with ThreadPoolExecutor(2) as pool:
         made = pool.map(lambda pair: _thumb(out_dir, *pair), wanted.items())
         return {path: thumb for path, thumb in zip(wanted, made, strict=True) if thumb}
+
+
+def stored_thumbs(out_dir: Path, rows: Iterable[Json]) -> dict[str, str]:
+    """The small copies that an earlier report has made, by the picture's path; nothing is written."""
+    if not (out_dir / FOLDER).is_dir():
+        return {}
+    there = {path.name for path in (out_dir / FOLDER).iterdir()}
+    images = (image for row in rows for image in (row.get("evidence") or {}).get("images") or [])
+    named = ((image.get("path"), f"{str(image.get('sha256') or '')[:32]}.jpg") for image in images)
+    return {path: f"{FOLDER}/{name}" for path, name in named if path and name in there}
 
 
 def _heavy(row: Json, sizes: Mapping[str, int | None]) -> Json | None:

@@ -74,14 +74,12 @@ for (const plot of document.querySelectorAll("svg.plot")) {
   });
 }
 
-// The worst disagreements lead to their items, with a small picture of each.
+// The worst disagreements lead to their items; without scripts, to the picture.
 const named = new Map(items.map((item) => [`${item.model} ${item.task}`, item]));
 for (const line of document.querySelectorAll(".apart li")) {
   const item = named.get(`${line.dataset.model} ${line.dataset.task}`);
   if (!item) continue;
-  const link = line.querySelector("a");
-  link.href = address(item);
-  if (item.thumb) link.prepend(el("img", { loading: "lazy", decoding: "async", src: item.thumb, alt: "" }));
+  line.querySelector("a").href = address(item);
 }
 
 window.addEventListener("beforeprint", () => {
