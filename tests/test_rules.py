@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
+import subprocess
+import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from fnmatch import fnmatchcase
@@ -15,11 +18,15 @@ import docx
 import openpyxl
 import pikepdf
 import pptx
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from reportlab.pdfgen import canvas
 
+from beholder.fenced import WORKER_USER
+from beholder.fenced.limits import Limits
+from beholder.fenced.worker import Worker, start_worker
 from beholder.records import Rule, RuleResult, Submission, Task
 from beholder.rules import RULE_TYPES, check_rules, parse_rules
 from beholder.rules import fence as fence_module
@@ -549,25 +556,99 @@ def test_file_that_has_changed_is_not_checked(build: Build, tmp_path: Path) -> N
     assert "changed" in found[0][1]
 
 
-def test_child_gets_no_key(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The process that reads files has no key in its environment, and answers all the same."""
+def environment_of(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/environ").read_bytes()
+
+
+def plain_fence() -> Mapping[str, Any]:
+    """What this machine gives to any worker."""
+
+    async def start() -> Mapping[str, Any]:
+        worker = await start_worker((), Limits())
+        await worker.aclose()
+        return worker.fence
+
+    return asyncio.run(start())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="environments are read from /proc")
+def test_files_are_read_behind_the_fence(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What reads files has no key, network or rights, answers all the same, and is gone afterwards."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123")
-    seen: list[dict[str, str]] = []
-    start = fence_module.subprocess.Popen
+    seen: list[tuple[int, Mapping[str, Any]]] = []
+    environments: list[bytes] = []
+    start = fence_module.start_worker
 
-    def spy(*args: Any, **kwargs: Any) -> Any:
-        seen.append(kwargs["env"])
-        return start(*args, **kwargs)
+    async def spy(*args: Any, **kwargs: Any) -> Worker:
+        worker = await start(*args, **kwargs)
+        seen.append((worker._running.process.pid, worker.fence))
+        environments.append(environment_of(worker._running.process.pid))
+        return worker
 
-    monkeypatch.setattr(fence_module.subprocess, "Popen", spy)
-    assert outcomes(build({"a.json": "{}"}), valid("a.json", "json")) == ["passed"]
-    assert seen
-    assert "sk-secret" not in str(seen)
+    monkeypatch.setattr(fence_module, "start_worker", spy)
+    submission = build({"a.json": "{}", "b.pdf": pdf("x")})
+    assert outcomes(submission, valid("a.json", "json"), valid("b.pdf", "pdf")) == ["passed", "passed"]
+    assert len(seen) == 2
+    for (pid, fence), environment in zip(seen, environments, strict=True):
+        assert b"HOME=" in environment
+        assert b"sk-secret" not in environment
+        assert fence == plain_fence()
+        assert fence["user"] == (WORKER_USER if os.geteuid() == 0 else os.geteuid())
+        assert not psutil.pid_exists(pid)
+
+
+LOOKS = """
+import importlib, json, sys
+from pathlib import Path
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+from beholder.rules.look import look, preload
+preload()
+began = []
+sys.addaudithook(lambda event, args: event in ("import", "open") and began.append((event, args[0])))
+for suffix, form, data in json.loads(sys.stdin.read()):
+    data = bytes.fromhex(data)
+    for rule in (
+        ["text_contains", {"any": ["x"]}], ["text_contains", {"regex": "x"}], ["pages", {"min": 1}],
+        ["valid", {"as": form}], ["table_has", {"columns": ["a"], "min_rows": 1}],
+    ):
+        look(json.dumps(rule), suffix, data)
+print(began)
+"""
+
+
+@pytest.mark.parametrize("documents", [False, True])
+def test_readers_open_no_file(documents: bool) -> None:
+    """Once it has loaded its modules a reader imports nothing and opens no file, whatever it reads."""
+    modules = fence_module._DOCUMENTS if documents else fence_module._TEXTS
+    texts = [
+        *GOOD["json"],
+        *GOOD["csv"],
+        *GOOD["html"],
+        *BAD["json"],
+        *BAD["csv"],
+        *BAD["html"],
+        "Füße".encode("cp1252"),
+    ]
+    files = [
+        (suffix, form, one)
+        for form in ("json", "csv", "html")
+        for suffix in (".csv", ".bin")
+        for one in texts
+    ]
+    if documents:
+        kinds = ("pdf", "docx", "pptx", "xlsx")
+        files = [(".x", form, one) for form in kinds for one in (*GOOD[form], *BAD[form], "text", b"PK\3\4x")]
+    sent = json.dumps([(s, f, (d.encode() if isinstance(d, str) else d).hex()) for s, f, d in files])
+    done = subprocess.run(
+        [sys.executable, "-c", LOOKS, *modules], input=sent, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_files_alone_need_no_process(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counting files and looking into the response start no process."""
-    monkeypatch.setattr(fence_module.subprocess, "Popen", None)
+    monkeypatch.setattr(fence_module, "start_worker", None)
     submission = build({"a": "x"}, response="hello")
     assert outcomes(
         submission, {"type": "file_exists", "glob": "a"}, contains("response.txt", all=["hello"])

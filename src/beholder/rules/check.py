@@ -1,24 +1,35 @@
-"""Rules against a submission's files."""
+"""Rules against a submission's files: which files a rule is about, and what they say together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from beholder.records import Artifact, Rule, RuleResult, Submission
-from beholder.rules.fence import check_fenced
-from beholder.rules.files import FileFailed, NotChecked, counted, is_there, listed, matching, read_file
+from beholder.rules.files import GivenUp, counted, is_there, listed, matching, read_file
+from beholder.rules.look import Found, Outcome, decided
 from beholder.rules.parse import RESPONSE
-from beholder.rules.readers import NoReader, check_format, count_pages, text_of
 from beholder.rules.search import Wanted
-from beholder.rules.tables import lacks_table
 
-Outcome = Literal["passed", "failed", "not_supported", "error"]
-Found = tuple[Outcome, str]
-"""What became of a rule or of one file, and what was seen, for people."""
+if TYPE_CHECKING:
+    from beholder.rules.fence import FencedReader
 
 MAX_FILES = 200
 """Files that one rule reads."""
+
+_ANY_FILE: Sequence[Outcome] = ("passed", "error", "failed", "not_supported")
+"""Passed if one file does; undecided only if no file at all could be read."""
+
+_EVERY_FILE: Sequence[Outcome] = ("failed", "error", "not_supported", "passed")
+"""Passed if every file does."""
+
+_ORDERS: Mapping[str, Sequence[Outcome]] = {
+    "text_contains": _ANY_FILE,
+    "table_has": _ANY_FILE,
+    "valid": _EVERY_FILE,
+    "pages": _EVERY_FILE,
+}
+"""Type -> the outcome that comes first, of those that its files have, is the rule's."""
 
 
 def check_rules(rules: Sequence[Rule], submission: Submission) -> tuple[RuleResult, ...]:
@@ -32,32 +43,37 @@ def check_rules(rules: Sequence[Rule], submission: Submission) -> tuple[RuleResu
     that name: `failed`. No reader for the files: `not_supported`. A wrong rule, and what could not be checked
     (too large, too slow, unreadable for us): `error`.
 
-    Files are read in a process of their own, with a deadline for each rule. Blocks meanwhile: call it in a
+    What is in the files is read behind a fence, with a deadline for each rule. Blocks meanwhile: call it in a
     thread from async code.
 
     Args:
         rules: As `parse_rules` gave them.
         submission: As `RunDirectory.open` gave it; without artifacts where there is none.
     """
-    reading = [rule for rule in rules if _reads_files(rule)]
-    fenced = iter(check_fenced(reading, submission))
-    return tuple(next(fenced) if _reads_files(rule) else check_rule(rule, submission) for rule in rules)
+    from beholder.rules.fence import FencedReader  # here, for its workers load this module, too
+
+    with FencedReader() as reader:
+        return tuple(_result(rule, submission, reader) for rule in rules)
 
 
-def _reads_files(rule: Rule) -> bool:
-    """Whether a rule opens files, or runs a pattern that may not end."""
-    if rule.problem is not None or rule.type == "file_exists":
-        return False
-    return rule.type != "text_contains" or rule.args["in"] != RESPONSE or "regex" in rule.args
-
-
-def check_rule(rule: Rule, submission: Submission) -> RuleResult:
+def _result(rule: Rule, submission: Submission, reader: FencedReader) -> RuleResult:
     """One rule's result."""
     if rule.problem is not None:
         return RuleResult(type=rule.type, args=rule.args, outcome=rule.problem, detail=rule.detail)
-    outcome, detail = _decided(lambda: _CHECKS[rule.type](rule.args, submission))
-    plain = detail.encode("utf-8", "replace").decode("utf-8")  # names on disk need not be Unicode
-    return RuleResult(type=rule.type, args=rule.args, outcome=outcome, detail=plain)
+    try:
+        outcome, detail = decided(lambda: _check(rule, submission, reader))
+    except GivenUp as error:
+        outcome, detail = "error", str(error)
+    return RuleResult(type=rule.type, args=rule.args, outcome=outcome, detail=detail)
+
+
+def _check(rule: Rule, submission: Submission, reader: FencedReader) -> Found:
+    if rule.type == "file_exists":
+        return _file_exists(rule.args, submission)
+    reader.begin_rule()
+    if rule.args.get("in") == RESPONSE:
+        return _response_contains(rule.args, submission, reader)
+    return _over_files(rule, submission, reader)
 
 
 def _file_exists(args: Mapping[str, Any], submission: Submission) -> Found:
@@ -73,89 +89,26 @@ def _file_exists(args: Mapping[str, Any], submission: Submission) -> Found:
     return ("passed" if good else "failed"), seen
 
 
-def _text_contains(args: Mapping[str, Any], submission: Submission) -> Found:
-    wanted = Wanted.of(args)
-    if args["in"] == RESPONSE:
-        if submission.response is None:
-            return "failed", "there is no response.txt"
-        return wanted.found_in(submission.response)
-    return _any_file(args["in"], submission, lambda _artifact, data: wanted.found_in(text_of(data)))
+def _response_contains(args: Mapping[str, Any], submission: Submission, reader: FencedReader) -> Found:
+    if submission.response is None:
+        return "failed", "there is no response.txt"
+    if "regex" in args:  # which may not end
+        return reader.search(args, submission.response)
+    return Wanted.of(args).found_in(submission.response)
 
 
-def _valid(args: Mapping[str, Any], submission: Submission) -> Found:
-    def check(_artifact: Artifact, data: bytes) -> Found:
-        return "passed", check_format(args["as"], data)
-
-    return _every_file(args["glob"], submission, check)
-
-
-def _table_has(args: Mapping[str, Any], submission: Submission) -> Found:
-    def check(artifact: Artifact, data: bytes) -> Found:
-        lack = lacks_table(artifact.suffix, data, args)
-        return ("failed", lack) if lack else ("passed", "has them")
-
-    return _any_file(args["glob"], submission, check)
-
-
-def _pages(args: Mapping[str, Any], submission: Submission) -> Found:
-    least, most = args.get("min", 0), args.get("max")
-
-    def check(_artifact: Artifact, data: bytes) -> Found:
-        pages = count_pages(data)
-        good = pages >= least and (most is None or pages <= most)
-        return ("passed" if good else "failed"), counted(pages, "page")
-
-    return _every_file(args["glob"], submission, check)
-
-
-_CHECKS: Mapping[str, Callable[[Mapping[str, Any], Submission], Found]] = {
-    "file_exists": _file_exists,
-    "text_contains": _text_contains,
-    "valid": _valid,
-    "table_has": _table_has,
-    "pages": _pages,
-}
-
-PerFile = Callable[[Artifact, bytes], Found]
-
-
-def _any_file(pattern: str, submission: Submission, check: PerFile) -> Found:
-    """Passed if one file does; undecided only if no file at all could be read."""
-    return _over_files(pattern, submission, check, ("passed", "error", "failed", "not_supported"))
-
-
-def _every_file(pattern: str, submission: Submission, check: PerFile) -> Found:
-    """Passed if every file does."""
-    return _over_files(pattern, submission, check, ("failed", "error", "not_supported", "passed"))
-
-
-def _over_files(pattern: str, submission: Submission, check: PerFile, order: Sequence[Outcome]) -> Found:
-    """The outcome that comes first in `order` of those that the files have, with its files' details."""
+def _over_files(rule: Rule, submission: Submission, reader: FencedReader) -> Found:
+    """The outcome that the rule's files have together, with the details of those that have it."""
+    pattern = rule.args["in" if rule.type == "text_contains" else "glob"]
     files = matching(submission, pattern)
     if not files:
         return "failed", f"no file below artifacts/ is named {pattern}"
     if len(files) > MAX_FILES:
         return "error", f"{len(files)} files have such a name, and at most {MAX_FILES} are read for a rule"
-    found = [(artifact.name, *_look_at(artifact, check)) for artifact in files]
-    outcome = min((one for _, one, _ in found), key=order.index)
+
+    def look(artifact: Artifact) -> Found:
+        return decided(lambda: reader.look(rule.type, rule.args, artifact.suffix, read_file(artifact)))
+
+    found = [(artifact.name, *look(artifact)) for artifact in files]
+    outcome = min((one for _, one, _ in found), key=_ORDERS[rule.type].index)
     return outcome, listed([f"{name}: {detail}" for name, one, detail in found if one == outcome])
-
-
-def _look_at(artifact: Artifact, check: PerFile) -> Found:
-    return _decided(lambda: check(artifact, read_file(artifact)))
-
-
-def _decided(check: Callable[[], Found]) -> Found:
-    """What a check finds, or what kept it from finding anything."""
-    try:
-        return check()
-    except FileFailed as error:
-        return "failed", str(error)
-    except NotChecked as error:
-        return "error", str(error)
-    except NoReader as error:
-        return "not_supported", str(error)
-    except MemoryError:
-        return "error", "there is not enough memory to check it"
-    except RecursionError:
-        return "error", "nested deeper than can be read"

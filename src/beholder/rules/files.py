@@ -23,6 +23,10 @@ class NotChecked(Exception):
     """The file cannot be checked, and that says nothing against it; the message says why."""
 
 
+class GivenUp(Exception):
+    """A whole rule cannot be decided, whatever its other files say; the message says why."""
+
+
 def matching(submission: Submission, pattern: str) -> tuple[Artifact, ...]:
     """The submission's files that a pattern names, in name order, whatever the protocol's routing drops."""
     return tuple(one for one in submission.artifacts if matches(one.name, pattern))

@@ -28,6 +28,11 @@ class NoReader(Exception):
     """Nothing here reads such a file; the message says what it is."""
 
 
+def is_document(data: bytes) -> bool:
+    """Whether the first bytes are those of a PDF, an archive or a file of Office 97."""
+    return b"%PDF-" in data[:1024] or data.startswith((ZIP, OLE))  # the former where readers look for it
+
+
 def kind_of(data: bytes) -> str:
     """`pdf, docx, xlsx, pptx, archive, office97` by the first bytes; `text` for everything else.
 
