@@ -6,6 +6,8 @@ import io
 import json
 import re
 import shutil
+import sys
+import tomllib
 import xml.etree.ElementTree as ET
 import zipfile
 from pathlib import Path
@@ -25,6 +27,7 @@ from tests.fakes.runs import command, environment, run
 
 NEW = ["web-page", "math-media", "enterprise-claw"]
 VALIDATE_EXIT = {"gis-bench": 2, "web-page": 2, "math-media": 2, "enterprise-claw": 0}
+ROOT = Path(__file__).parents[1]
 MATH = example_folder("math-media") / "runs"
 CLAW = example_folder("enterprise-claw") / "runs"
 
@@ -114,6 +117,24 @@ def test_the_overview_names_each_example_and_its_commands_run(tmp_path: Path) ->
     again = run(command(*samples), cwd=tmp_path)
     assert again.returncode == 2
     assert "is there already" in again.stderr
+
+
+def test_an_installed_package_brings_the_samples_along(tmp_path: Path) -> None:
+    """Put together as the wheel's settings say, it finds them without the source tree."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    taken_in = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    site = tmp_path / "site"
+    shutil.copytree(ROOT / "src", site)
+    for source, target in taken_in.items():
+        shutil.copytree(ROOT / source, site / target)
+    asked = command("demo", "--protocol", "enterprise-claw", "--samples", tmp_path / "mine", "--json")
+    done = run(asked, cwd=tmp_path, env=environment(PYTHONPATH=str(site)))
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {"samples": str(tmp_path / "mine")}
+    where = [sys.executable, "-c", "from beholder.demo import example_folder as f; print(f('web-page'))"]
+    done = run(where, cwd=tmp_path, env=environment(PYTHONPATH=str(site)))
+    assert done.stdout.strip() == str(site / "beholder" / "demo" / "examples" / "web-page")
+    assert (tmp_path / "mine" / "tasks.jsonl").read_bytes() == (CLAW.parent / "tasks.jsonl").read_bytes()
 
 
 # --- samples ------------------------------------------------------------------------------------
