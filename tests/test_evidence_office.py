@@ -66,6 +66,12 @@ def workbook(book: Any) -> None:
     wrapped["A1"].alignment = Alignment(wrap_text=True)
 
 
+def scrolled(book: Any) -> None:
+    book.active.append(["first cell", "second cell"])
+    book.active.sheet_view.topLeftCell = "B40"
+    book.create_sheet("Other")["A1"] = "other sheet"
+
+
 def placeholder(book: Any) -> None:
     book.active.append([1, 2, "=SUM(A1:B1)"])
     book.active["A3"] = "A title that flows over all the columns of this little sheet"
@@ -222,6 +228,7 @@ def make(port: int, asked: list[bytes], canary: Path) -> Made:
             "slides.PPTX": pptx(),
             "sheets.xlsx": xlsx(workbook),
             "zero.xlsx": zero,
+            "scrolled.xlsx": xlsx(scrolled),
             "picture.docx": linked_picture(f"{url}/p.png"),
             "local.docx": linked_picture(f"file://{canary}"),
             "template.docx": template,
@@ -278,6 +285,12 @@ def test_wide_sheet(made: Made) -> None:
     assert "The chart" in text
     width, _ = made.sizes("sheets.xlsx")[0]
     assert 60 * 45 < width < 60 * 60
+
+
+def test_scrolled(made: Made) -> None:
+    """Of a workbook that was saved scrolled down, every sheet is drawn from its first cell on."""
+    assert "first cell" in made.text("scrolled.xlsx")
+    assert "other sheet" in made.text("scrolled.xlsx", 1)
 
 
 def test_formulas(made: Made) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beholder.evidence.splices import Splices, tag_end, with_attribute
+from beholder.evidence.splices import Splices, tag_end, with_attribute, without_attribute
 
 
 @given(
@@ -42,3 +42,5 @@ def test_tags() -> None:
     assert tag_end(b"x<a b=\"1>2\" c='>'/>y", 1) == 19
     assert with_attribute(b'<row r="1" hidden="0">', b"hidden", b"1") == b'<row hidden="1" r="1">'
     assert with_attribute(b"<a/>", b"x", b"y") == b'<a x="y"/>'
+    assert without_attribute(b'<a x="1" xy=\'>\' y="2"/>', b"xy") == b'<a x="1" y="2"/>'
+    assert without_attribute(b"<a/>", b"x") == b"<a/>"

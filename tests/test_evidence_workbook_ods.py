@@ -94,6 +94,19 @@ def test_flowing_text() -> None:
     assert 1 + before + 1 + after == 16384
 
 
+def test_flowing_text_in_a_short_row() -> None:
+    """A row that ends with its text gets the blank behind the column that the text ends in."""
+    made = ready(book(table(row(text("a title that is longer than its column")))))
+    xml = part(made.data, "content.xml")
+    assert made.edits == ("room for text that flows",)
+    between = re.findall(
+        r'</table:table-cell><table:table-cell table:number-columns-repeated="(\d+)"/><', xml
+    )
+    # About 210 pt, which end in the third column of an inch.
+    assert between == ["2"]
+    assert xml.index("<text:s/>") < xml.index("</table:table-row>")
+
+
 def test_charts_go_on() -> None:
     """A chart over rows that are hidden here draws them all the same."""
     chart = {"Object 1/content.xml": lambda _: b'<a chart:include-hidden-cells="false"/>'}

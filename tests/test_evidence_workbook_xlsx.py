@@ -111,6 +111,24 @@ def test_placeholders() -> None:
     assert ready(trusted).data == trusted
 
 
+def test_scrolled_back() -> None:
+    """A sheet that was saved scrolled down is drawn from its first cell on; one at its top is left alone."""
+
+    def fill(book: Any) -> None:
+        book.active.append([1, 2])
+        book.active.sheet_view.topLeftCell = "A500"
+        book.active.sheet_view.zoomScale = 80
+        book.create_sheet("top").sheet_view.topLeftCell = "A1"
+
+    data = xlsx(fill)
+    made = ready(data)
+    assert 'topLeftCell="A500"' in part(data, SHEET)
+    assert "topLeftCell" not in part(made.data, SHEET)
+    assert 'zoomScale="80"' in part(made.data, SHEET)
+    assert part(made.data, "xl/worksheets/sheet2.xml") == part(data, "xl/worksheets/sheet2.xml")
+    assert made.edits == ("scrolled back to the first cell",)
+
+
 def test_new_functions() -> None:
     """A formula that LibreOffice may not know keeps a real value; without one it is named."""
     data = xlsx(lambda book: book.active.append([1, "=_xlfn.XLOOKUP(1,A1,A1)"]))
@@ -131,6 +149,8 @@ def test_flowing_text() -> None:
     assert made.edits == ("room for text that flows",)
     assert made.sheets[0].width_pt > 200
     assert 'xml:space="preserve"> </t>' in part(made.data, SHEET)
+    # The estimate ends in column F; a blank there would cut the text at the edge before it.
+    assert 'r="G1" t="inlineStr"' in part(made.data, SHEET)
 
     def stopped(book: Any) -> None:
         book.active["A1"], book.active["B1"] = title, 1

@@ -45,7 +45,12 @@ def tag_end(data: bytes, start: int) -> int:
 
 def with_attribute(tag: bytes, name: bytes, value: bytes) -> bytes:
     """A start tag with an attribute set, whether or not it had it."""
-    bare = re.sub(rb"\s" + re.escape(name) + rb"\s*=\s*(?:\"[^\"]*\"|'[^']*')", b"", tag, count=1)
+    bare = without_attribute(tag, name)
     at = re.match(rb"<[^\s/>]+", bare)
     end = at.end() if at else len(bare)
     return bare[:end] + b" " + name + b'="' + value + b'"' + bare[end:]
+
+
+def without_attribute(tag: bytes, name: bytes) -> bytes:
+    """A start tag without an attribute, whether or not it had it."""
+    return re.sub(rb"\s" + re.escape(name) + rb"\s*=\s*(?:\"[^\"]*\"|'[^']*')", b"", tag, count=1)

@@ -69,6 +69,7 @@ class _Table:
     had_hidden: bool = False
     reach_pt: float = 0.0
     flow: int = -1
+    flow_cells: int = 0
     cut_text: str = ""
 
 
@@ -339,6 +340,7 @@ class _Reader:
         reach = table.columns.edge(column) + min(width, FLOW_PT)
         if reach > table.reach_pt:
             table.reach_pt, table.flow = reach, len(table.row_runs) - 1
+            table.flow_cells = self.column
 
 
 # --- edits --------------------------------------------------------------------------------------
@@ -366,7 +368,11 @@ def _sheet(table: _Table, data: bytes, splices: Splices, edits: set[str]) -> She
     if rows < extent[0] or columns < extent[1]:
         edits.add(_HIDDEN)
     width = table.columns.edge(columns)
-    if edge is not None and marked >= 0 and _mark(splices, data, table.row_runs[marked], edge):
+    if (
+        edge is not None
+        and marked >= 0
+        and _mark(splices, data, table.row_runs[marked], table.flow_cells, edge)
+    ):
         edits.add("room for text that flows")
         width = max(width, table.columns.edge(edge + 1))
     cut = rows < content[0] or columns < content[1]
@@ -383,7 +389,8 @@ def _sheet(table: _Table, data: bytes, splices: Splices, edits: set[str]) -> She
 
 def _edge_column(table: _Table) -> int | None:
     """The column that text reaches into, past all content."""
-    column = max(table.columns.index_at(table.reach_pt, MOST_COLUMNS - 1), table.last_column + 1)
+    # Behind the column that the text ends in: text does not flow under a blank.
+    column = max(table.columns.index_at(table.reach_pt, MOST_COLUMNS - 1) + 1, table.last_column + 1)
     if column >= MOST_COLUMNS or table.columns.edge(column + 1) <= table.columns.edge(column):
         return None
     return column
@@ -415,21 +422,32 @@ def _hide(splices: Splices, data: bytes, run: _Run, shown: int, repeated: bytes,
 _REPEATED = re.compile(rb'\btable:number-columns-repeated="(\d{1,6})"')
 
 
-def _mark(splices: Splices, data: bytes, run: _Run, column: int) -> bool:
-    """Note a blank at `column` of a row, whose last tag stands for the empty cells up to the end."""
+def _mark(splices: Splices, data: bytes, run: _Run, cells: int, column: int) -> bool:
+    """Note a blank at `column` of a row: behind its cells, or in the tag for the empty ones up to its end.
+
+    Args:
+        cells: That the row has, the empty ones included.
+    """
     row = data[run.start : run.end]
-    last = row.rfind(b"<table:", 0, max(0, row.rfind(b"</table:table-row")))
+    close = max(0, row.rfind(b"</table:table-row"))
+    name = b"table:number-columns-repeated"
+    if column >= cells:
+        gap = (
+            with_attribute(b"<table:table-cell/>", name, b"%d" % (column - cells)) if column > cells else b""
+        )
+        splices.insert(run.start + close, gap + _BLANK)
+        return True
+    last = row.rfind(b"<table:", 0, close)
     tag = row[last : tag_end(row, last)] if last >= 0 else b""
     if not tag.startswith((b"<table:table-cell", b"<table:covered-table-cell")) or not tag.endswith(b"/>"):
         return False
     repeated = _REPEATED.search(tag)
     count = int(repeated.group(1)) if repeated else 1
-    first = MOST_COLUMNS - count
+    first = cells - count
     before, after = column - first, count - (column - first) - 1
     if before < 0 or after < 0:
         return False
     parts = [_BLANK]
-    name = b"table:number-columns-repeated"
     if before:
         parts.insert(0, with_attribute(tag, name, b"%d" % before))
     if after:

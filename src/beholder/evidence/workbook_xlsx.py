@@ -1,5 +1,6 @@
 """XLSX made ready to be drawn, by edits in the XML of its sheets; everything else stays as it was.
 
+    <sheetView>                         without the place it was scrolled to: LibreOffice draws from there on
     <sheetFormatPr zeroHeight="1">      rows that are not listed are hidden, where rows are cut off
     <cols> … <col hidden="1"/></cols>   columns that are cut off
     <row hidden="1">                    rows that are cut off
@@ -24,7 +25,7 @@ from xml.sax.saxutils import quoteattr
 from beholder.errors import BrokenArtifact
 from beholder.evidence.kinds import Job
 from beholder.evidence.packages import open_package, read_part
-from beholder.evidence.splices import Splices, tag_end, with_attribute
+from beholder.evidence.splices import Splices, tag_end, with_attribute, without_attribute
 from beholder.evidence.workbook import (
     FLOW_PT,
     Lengths,
@@ -97,6 +98,7 @@ class _Scanned:
     values: list[tuple[int, int]] = field(default_factory=list)
     columns_at: tuple[int, int] | None = None
     column_tags: list[dict[str, str]] = field(default_factory=list)
+    scrolled_at: list[int] = field(default_factory=list)
     format_at: int | None = None
     data_at: int | None = None
     zero_height: bool = False
@@ -349,6 +351,10 @@ class _Book:
             self.edits.add("placeholders of formulas taken out")
         if splices and not self.wide:
             self.computed[part] = splices.apply(data)
+        for at in found.scrolled_at:
+            end = tag_end(data, at)
+            splices.replace(at, end, without_attribute(data[at:end], b"topLeftCell"))
+            self.edits.add("scrolled back to the first cell")
         self.tall = self.tall or found.tall
         if rows < extent[0] or columns < extent[1]:
             _hide(
@@ -382,8 +388,9 @@ class _Book:
         if found.anchor_row is None:
             return 0.0
         at, row, last = found.anchor_row
+        # Behind the column that the text ends in: text does not flow under a blank.
         column = max(
-            found.columns.index_at(found.reach_pt, MOST_COLUMNS - 1), last + 1, found.last_column + 1
+            found.columns.index_at(found.reach_pt, MOST_COLUMNS - 1) + 1, last + 1, found.last_column + 1
         )
         if column >= MOST_COLUMNS or found.columns.edge(column + 1) <= found.columns.edge(column):
             return 0.0  # a hidden column would not widen the page
@@ -453,6 +460,8 @@ class _SheetPass:
             self.start_column(attributes)
         elif name == "cols":
             self.found.columns_at = (self.scanner.at, 0)
+        elif name == "sheetView" and attribute(attributes, "topLeftCell") not in ("", "A1"):
+            self.found.scrolled_at.append(self.scanner.at)
         elif name == "sheetFormatPr":
             self.start_format(attributes)
         elif name == "sheetData":
