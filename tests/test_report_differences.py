@@ -14,6 +14,7 @@ from beholder.human import human_agreement, read_ratings, scales_of
 from beholder.report import Run, build_view, load_run
 from beholder.report.differences import signed
 from beholder.report.html import render_html
+from beholder.report.people import notes_of
 from tests.fakes import outdir
 
 
@@ -155,3 +156,46 @@ def test_the_page_has_the_section_only_where_people_rated(rated: Path) -> None:
     assert 'data-task="t0" data-model="0"' in page
     (rated / "human_agreement.json").unlink()
     assert "The judge against people" not in render_html(build_view([load_run(rated)]))
+
+
+def test_differences_are_clustered_as_the_means_are() -> None:
+    """Where the summaries' intervals are over clusters of tasks, those of differences are too."""
+    runs = []
+    for name, totals in (("a", [80, 70, 60, 50]), ("b", [60, 50, 65, 55])):
+        rows = [{**row, "labels": {"source": f"s{at // 2}"}} for at, row in enumerate(rows_of(name, totals))]
+        cluster = {"column": "source", "clusters": 2}
+        runs.append(Run(name=name, rows=rows, summary=outdir.summary(name, rows, cluster=cluster)))
+    view = build_view(runs).differences
+    assert view is not None
+    assert "clusters of equal source" in view.method
+    assert (
+        view.pairs[0].difference.p_value == "1.000"
+    )  # -40 and +10: two of four sign patterns, and their turns
+
+
+def test_what_of_the_ratings_was_not_used_is_told(rated: Path) -> None:
+    """Tasks that the run does not have, and columns that are no criterion."""
+    human = {"tasks": {"unknown": ["x", "y" * 200], "unknown_count": 7}, "ignored_columns": ["notes"]}
+    said = notes_of(human)
+    assert said[0].startswith("7 rated tasks not in the run: x, yyy")
+    assert said[0].endswith("… and 5 others.")
+    assert said[1] == "1 column not used: notes."
+    assert notes_of({}) == []
+
+
+def test_a_confusion_table_keeps_the_values_that_somebody_gave(tmp_path: Path) -> None:
+    """Of the 31 steps of a criterion three are in use; a table of fail and pass stays whole."""
+    rows = rows_of("m", [20, 25, 30, 20])
+    ratings = tmp_path / "people.csv"
+    lines = "".join(f"t{n},{rater},{value},1\n" for n, value in enumerate([20, 20, 20, 20]) for rater in "ab")
+    ratings.write_text("task_id,rater,symbols,pass\n" + lines, encoding="utf-8")
+    summary = outdir.summary("m", rows)
+    human = human_agreement(read_ratings(ratings, scales_of(summary), has_pass=True), rows, summary)
+    people = build_view([Run(name="m", rows=rows, summary=summary, human=human)]).people
+    assert people is not None
+    symbols, passed = people.columns
+    assert (symbols.values, symbols.table, symbols.cut) == (("0", "20"), ((0, 0), (4, 0)), True)
+    assert (passed.values, passed.cut) == (("fail", "pass"), False)
+    assert people.several_people
+    agreement = symbols.figures[0]
+    assert (agreement.value, agreement.one, agreement.ceiling) == ("0%", "0%", "100%")

@@ -11,6 +11,7 @@ import pytest
 
 from beholder.report import Run, build_view
 from beholder.report.plots import Plot, build_plots
+from beholder.report.plots.canvas import short
 from tests.fakes import outdir
 
 
@@ -149,3 +150,18 @@ def test_any_script_and_control_characters_are_names(tmp_path: Path) -> None:
     rows = [scored(f"t{n}", name, 50 + n, labels={"지역": f"서울{n % 2}\x1b"}) for n in range(4)]
     svg = plots_of(run_of(name, rows))["groups"].svg
     assert "서울0\ufffd" in svg
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "text"),
+    [
+        ("abc", 3, "abc"),
+        ("abcd", 3, "ab…"),
+        ("가나다", 6, "가나다"),
+        ("가나다라", 6, "가나…"),
+        ("e\u0301e\u0301", 2, "e\u0301e\u0301"),
+    ],
+)
+def test_a_name_is_cut_by_the_room_it_takes(name: str, most: int, text: str) -> None:
+    """Wide letters take two places, marks above a letter none."""
+    assert short(name, most) == text

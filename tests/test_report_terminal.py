@@ -7,7 +7,7 @@ from typing import Any
 
 from rich.console import Console
 
-from beholder.report.terminal import results_table
+from beholder.report.terminal import results_table, visible
 from tests.fakes import outdir
 
 
@@ -65,3 +65,9 @@ def test_eighty_columns_break_no_number() -> None:
     for piece in ("57.9 [49.3, 66.5]", "85.7%", "66.7%", "Unscored", "missing"):
         assert piece in stream.getvalue()
     assert max(map(len, stream.getvalue().splitlines())) <= 80
+
+
+def test_a_long_name_is_cut_in_tables_only() -> None:
+    """A name of twenty thousand letters is one cell; a message keeps its length."""
+    assert visible("x" * 20_000, 120) == "x" * 119 + "…"
+    assert len(visible("x" * 20_000)) == 20_000

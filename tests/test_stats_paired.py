@@ -88,3 +88,10 @@ def test_without_spread_nothing_is_known_of_what_could_be_found() -> None:
     assert smallest_difference([3.0]) is None
     assert smallest_difference([3.0, 3.0]) is None
     assert math.isfinite(smallest_difference([3.0, 3.1]) or math.nan)
+
+
+@given(st.lists(st.floats(-50, 50), min_size=17, max_size=40))
+def test_runs_in_the_other_order_have_the_same_p_value(differences: list[float]) -> None:
+    """B less A is tested as A less B, where signs are drawn too."""
+    turned = [-value for value in differences]
+    assert sign_flip_test(differences) == sign_flip_test(turned)

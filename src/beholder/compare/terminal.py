@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from beholder.report import numbers
+from beholder.report.people import notes_of
 from beholder.report.terminal import visible
 
 Json = Mapping[str, Any]
@@ -52,8 +53,8 @@ def human_table(agreements: Mapping[str, Json], *, plain: bool = False) -> Table
             people = one["human_human"]
             ceiling = people["ceiling"]["agreement"] if people else None
             cells = (
-                visible(run),
-                visible(column),
+                _name(run),
+                _name(column),
                 numbers.count(one["n"]),
                 numbers.count(one["blanks"]),
                 _share(one["agreement"]),
@@ -66,6 +67,18 @@ def human_table(agreements: Mapping[str, Json], *, plain: bool = False) -> Table
     return table
 
 
+def human_notes(agreements: Mapping[str, Json]) -> list[str]:
+    """What of a ratings' file was not used, each sentence once."""
+    return [
+        visible(note) for note in dict.fromkeys(note for one in agreements.values() for note in notes_of(one))
+    ]
+
+
+def _name(text: str) -> str:
+    """A name in a length that a table can hold."""
+    return visible(text, 120)
+
+
 def _pairs(document: Json, *, plain: bool) -> Table:
     table = _table("", plain=plain)
     table.add_column("First / second", overflow="fold", min_width=12)
@@ -76,7 +89,7 @@ def _pairs(document: Json, *, plain: bool) -> Table:
         difference, passes = pair["difference"], pair["passes"]
         common = pair["means"]["common"]
         cells = (
-            f"{visible(pair['a'])} / {visible(pair['b'])}",
+            f"{_name(pair['a'])} / {_name(pair['b'])}",
             f"{difference['tasks']}",
             f"{numbers.fixed(common['a'], digits)} / {numbers.fixed(common['b'], digits)}",
             _difference(difference, digits),
@@ -91,15 +104,15 @@ def _pairs(document: Json, *, plain: bool) -> Table:
 
 
 def _group(pair: Json, label: str, values: Json, document: Json, *, plain: bool) -> Table:
-    table = _table(f"{visible(pair['a'])} / {visible(pair['b'])}, by {visible(label)}", plain=plain)
-    table.add_column(visible(label), overflow="fold")
+    table = _table(f"{_name(pair['a'])} / {_name(pair['b'])}, by {_name(label)}", plain=plain)
+    table.add_column(_name(label), overflow="fold")
     for name in ("Common", "Difference [95%]", "p", "p Holm", "Passes"):
         table.add_column(name, justify="right", no_wrap=True)
     digits = numbers.digits_for(document["score_range"])
     for value, one in values.items():
         difference = one["difference"]
         cells = (
-            visible(value) or numbers.DASH,
+            _name(value) or numbers.DASH,
             str(difference["tasks"]),
             _difference(difference, digits),
             numbers.p_value(difference["p_value"]),
@@ -115,17 +128,17 @@ def _items(pair: Json, document: Json, *, plain: bool) -> Table:
     more = len(told) - SHOWN_ITEMS
     rest = f"; {more} more with --json" if more > 0 else ""
     equal = len(pair["items"]) - len(told)
-    title = f"{visible(pair['a'])} / {visible(pair['b'])}: tasks that differ ({equal} equal{rest})"
+    title = f"{_name(pair['a'])} / {_name(pair['b'])}: tasks that differ ({equal} equal{rest})"
     table = _table(title, plain=plain)
     table.add_column("Task", overflow="fold", min_width=8)
     table.add_column("", no_wrap=True)
     for name in (pair["a"], pair["b"]):
-        table.add_column(visible(name), justify="right", overflow="fold")
+        table.add_column(_name(name), justify="right", overflow="fold")
     table.add_column("Difference", justify="right", no_wrap=True)
     digits = numbers.digits_for(document["score_range"])
     for item in told[:SHOWN_ITEMS]:
         cells = (
-            visible(item["task_id"]),
+            _name(item["task_id"]),
             item["kind"],
             _side(item["a"], document, digits),
             _side(item["b"], document, digits),
@@ -174,8 +187,9 @@ def _share(figure: Json) -> str:
 def _figure(figure: Json) -> str:
     if figure["value"] is None:
         return "undefined"
-    interval = "" if figure["ci95"] is None else f" {numbers.interval(figure['ci95'], 2)}"
-    return f"{numbers.fixed(figure['value'], 2)}{interval}"
+    ends = (-1, 0, 1)  # neither full agreement nor none is printed for what is only near it
+    interval = "" if figure["ci95"] is None else f" {numbers.interval(figure['ci95'], 2, ends=ends)}"
+    return f"{numbers.fixed(figure['value'], 2, marks=ends)}{interval}"
 
 
 def _table(title: str, *, plain: bool, columns: Sequence[str] = ()) -> Table:

@@ -263,7 +263,7 @@ def _item(
         difference=signed(item["difference"], scale.digits),
         sides=(first, second),
         criteria=_criteria(item),
-        labels=" · ".join(str(value) for value in item["labels"].values() if value),
+        labels=" · ".join(words.shortened(str(value)) for value in item["labels"].values() if value),
     )
 
 

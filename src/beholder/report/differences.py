@@ -89,7 +89,7 @@ def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
         for run in compared
     }
     # Where the judge or the tasks' texts differ, the numbers are shown, and so is what differs.
-    document = compare_runs(rows, allow_different=True, details=False).document
+    document = compare_runs(rows, cluster=_cluster(compared), allow_different=True, details=False).document
     places = {run.name: place for place, run in enumerate(compared)}
     widest = widest_of([pair["difference"] for pair in document["pairs"]])
     return DifferencesView(
@@ -97,6 +97,12 @@ def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
         method=method_of(document),
         warnings=unlike_views([*document["differs"], *document["warnings"]], bool(document["differs"])),
     )
+
+
+def _cluster(runs: Sequence[Run]) -> str | None:
+    """The label that the runs' own intervals are clustered by, where it is the same one."""
+    columns = {(run.summary.get("cluster") or {}).get("column") for run in runs}
+    return columns.pop() if len(columns) == 1 else None
 
 
 def _comparable(run: Run) -> bool:

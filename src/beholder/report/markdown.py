@@ -125,6 +125,7 @@ def _differences(view: ReportView) -> list[str]:
 def _people(view: ReportView) -> list[str]:
     if view.people is None:
         return []
+    several = view.people.several_people
     rows = [
         [
             escape(column.model),
@@ -132,14 +133,15 @@ def _people(view: ReportView) -> list[str]:
             escape(column.counts),
             figure.name,
             _with(figure.value, figure.interval or numbers.DASH),
-            figure.ceiling or numbers.DASH,
+            *([figure.one or numbers.DASH, figure.ceiling or numbers.DASH] if several else []),
         ]
         for column in view.people.columns
         for figure in column.figures
     ]
-    head = ["Model", "Column", "Tasks", "Figure", "Judge and people", "Among people"]
-    lines = ["## The judge against people", "", *table(head, rows, numeric=[4, 5])]
-    return [*lines, "", escape(view.people.method)]
+    head = ["Model", "Column", "Tasks", "Figure", "Judge and people"]
+    head += ["Judge and one person", "Two people"] * several
+    lines = ["## The judge against people", "", *table(head, rows, numeric=range(4, len(head)))]
+    return [*lines, "", escape(" ".join([view.people.method, *view.people.notes]))]
 
 
 def _criteria(view: ReportView) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from beholder.report import numbers
+from beholder.report import numbers, words
 from beholder.report.differences import signed
 from beholder.report.load import Json, Run
 from beholder.report.media import PictureView, pictures_of
@@ -13,12 +13,18 @@ from beholder.report.media import PictureView, pictures_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureView:
-    """A figure with its interval, or why there is none."""
+    """A figure of the judge and people's mean, with its interval, or why there is none.
+
+    Attributes:
+        one, ceiling: The mean over pairs of the judge and one person, and of two people, which is the most
+            that the former can be expected to reach; empty where one person rated.
+    """
 
     name: str
     value: str
     interval: str
     reason: str
+    one: str
     ceiling: str
 
 
@@ -47,6 +53,7 @@ class ColumnView:
     Attributes:
         counts: What was compared and what was left out, a sentence.
         values, table: The confusion table, rows people, columns judge; empty for numbers.
+        cut: Values that nobody gave are left out of the table.
         disagreements: The worst first; `n_disagreements` counts them all.
     """
 
@@ -58,20 +65,35 @@ class ColumnView:
     values: tuple[str, ...]
     table: tuple[tuple[int, ...], ...]
     disagreements: tuple[Disagreement, ...]
+    cut: bool
     n_disagreements: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleView:
-    """The judge against people, for every model that was rated."""
+    """The judge against people, for every model that was rated.
+
+    Attributes:
+        notes: What of the file was not used, a sentence each.
+        several_people: Some column has more than one person's ratings.
+    """
 
     method: str
     files: str
+    notes: tuple[str, ...]
+    several_people: bool
     columns: tuple[ColumnView, ...]
 
 
-_FIGURES = (("agreement", "Agreement"), ("kappa", "Kappa"), ("pearson", "Correlation"), ("bias", "Bias"))
-SHOWN = 8
+_FIGURES = (
+    ("agreement", "Agreement"),
+    ("kappa", "Kappa"),
+    ("pearson", "Correlation"),
+    ("spearman", "Rank correlation"),
+    ("bias", "Bias"),
+)
+_ENDS = {"kappa": (-1, 0, 1), "pearson": (-1, 0, 1), "spearman": (-1, 0, 1), "bias": (0,)}
+SHOWN, _NAMED = 8, 5
 
 
 def people_of(runs: Sequence[Run]) -> PeopleView | None:
@@ -82,6 +104,10 @@ def people_of(runs: Sequence[Run]) -> PeopleView | None:
     return PeopleView(
         method=str(rated[0][1].human.get("method") or ""),
         files=", ".join(dict.fromkeys(str(run.human.get("file") or "") for _, run in rated)),
+        notes=tuple(dict.fromkeys(note for _, run in rated for note in notes_of(run.human))),
+        several_people=any(
+            column.get("human_human") for _, run in rated for column in run.human["columns"].values()
+        ),
         columns=tuple(
             _column(run, place, str(name), column)
             for place, run in rated
@@ -90,20 +116,44 @@ def people_of(runs: Sequence[Run]) -> PeopleView | None:
     )
 
 
+def notes_of(human: Json) -> list[str]:
+    """What of a ratings' file was not used: tasks that the run does not have, and columns."""
+    notes = []
+    tasks = human.get("tasks") or {}
+    unknown, n = tasks.get("unknown") or [], int(tasks.get("unknown_count") or 0)
+    if n:
+        more = (
+            f" and {numbers.plural(n - len(unknown[:_NAMED]), 'other')}" if n > len(unknown[:_NAMED]) else ""
+        )
+        named = ", ".join(words.shortened(str(task)) for task in unknown[:_NAMED])
+        notes.append(f"{numbers.plural(n, 'rated task')} not in the run: {named}{more}.")
+    if ignored := human.get("ignored_columns"):
+        named = ", ".join(words.shortened(str(name)) for name in ignored[:_NAMED])
+        more = f" and {len(ignored) - _NAMED} more" if len(ignored) > _NAMED else ""
+        notes.append(f"{numbers.plural(len(ignored), 'column')} not used: {named}{more}.")
+    return notes
+
+
 def _column(run: Run, place: int, name: str, column: Json) -> ColumnView:
     confusion = column.get("confusion") or {}
     found = column.get("disagreements") or {}
     worst = (found.get("tasks") or [])[:SHOWN]
+    given = _given(confusion.get("table") or ())
     pictures = _pictures(run, {str(one.get("task_id") or "") for one in worst})
     return ColumnView(
         model=run.name,
         place=place,
         name=name,
         counts=_counts(column),
-        figures=tuple(_figure(column, key, title) for key, title in _FIGURES if column.get(key)),
-        values=tuple(_value(value, name) for value in confusion.get("values") or ()),
-        table=tuple(tuple(line) for line in confusion.get("table") or ()),
+        figures=tuple(
+            _figure(column, key, title)
+            for key, title in _FIGURES
+            if column.get(key) and not (key == "spearman" and column.get("kind") == "binary")
+        ),
+        values=tuple(_value(confusion["values"][at], name) for at in given),
+        table=tuple(tuple(confusion["table"][at][other] for other in given) for at in given),
         disagreements=tuple(_disagreement(one, name, pictures) for one in worst),
+        cut=len(given) < len(confusion.get("table") or ()),
         n_disagreements=int(found.get("count") or 0),
     )
 
@@ -131,24 +181,34 @@ def _pictures(run: Run, tasks: Collection[str]) -> dict[str, PictureView]:
     return {task: found for task, view in views if (found := next((one for one in view if one.url), None))}
 
 
+def _given(table: Sequence[Sequence[int]]) -> list[int]:
+    """Places of the values that anybody gave; a scale of 21 steps is mostly empty. Of two values both."""
+    if len(table) <= 2:
+        return list(range(len(table)))
+    return [at for at, line in enumerate(table) if any(line) or any(other[at] for other in table)]
+
+
 def _figure(column: Json, key: str, title: str) -> FigureView:
     figure = column[key]
     percent = key == "agreement"
     weights = f" ({figure['weights']} weights)" if figure.get("weights") not in (None, "none") else ""
-    ceiling = ((column.get("human_human") or {}).get("ceiling") or {}).get(key)
-    ci95 = figure.get("ci95")
-    show = numbers.percent if percent else _two_digits
+    among = column.get("human_human") or {}
+    one, ceiling = ((among.get(pairs) or {}).get(key) for pairs in ("judge_mean", "ceiling"))
+    ci95, ends = figure.get("ci95"), _ENDS.get(key, ())
+
+    def show(value: float | None) -> str:
+        text = numbers.percent(value) if percent else numbers.fixed(value, 2, marks=ends)
+        return text.replace("-", "−")
+
+    interval = numbers.percent_interval(ci95) if percent else numbers.interval(ci95, 2, ends=ends)
     return FigureView(
         name=title + weights,
         value=show(figure.get("value")) if figure.get("value") is not None else "undefined",
-        interval=(numbers.percent_interval(ci95) if percent else numbers.interval(ci95, 2)) if ci95 else "",
+        interval=interval.replace("-", "−") if ci95 else "",
         reason=str(figure.get("reason") or ""),
+        one="" if one is None else show(one),
         ceiling="" if ceiling is None else show(ceiling),
     )
-
-
-def _two_digits(value: float | None) -> str:
-    return numbers.fixed(value, 2)
 
 
 def _counts(column: Json) -> str:

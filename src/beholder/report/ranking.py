@@ -164,7 +164,11 @@ def groups_of(
             without.append((label, f"{numbers.count(len(values))} different values"))
         else:
             rows = tuple(
-                GroupRow(value=value or numbers.DASH, model=name, figures=figures_of(groups[value], scale))
+                GroupRow(
+                    value=words.shortened(value) or numbers.DASH,
+                    model=name,
+                    figures=figures_of(groups[value], scale),
+                )
                 for value in values
                 for name, groups in by_model.items()
                 if value in groups

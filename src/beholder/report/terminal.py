@@ -45,7 +45,7 @@ def results_table(summaries: Mapping[str, Json], *, plain: bool = False) -> Tabl
     table.add_column("Cost", justify="right", no_wrap=True)
     for name, summary in sorted(summaries.items(), key=lambda pair: rank_key(*pair)):
         figures = figures_of(summary, _scale(summary))
-        cells = [visible(name), _mean(figures), figures.coverage]
+        cells = [visible(name, 120), _mean(figures), figures.coverage]
         cells += [figures.pass_rate] * passing
         cells += [_reasons(figures.absent), _reasons(figures.unscored)]
         cells.append(numbers.money(summary.get("cost_usd")))
@@ -54,9 +54,11 @@ def results_table(summaries: Mapping[str, Json], *, plain: bool = False) -> Tabl
     return table
 
 
-def visible(text: str) -> str:
-    """`text` with control characters and direction overrides written out, so that they do nothing."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+def visible(text: str, most: int | None = None) -> str:
+    """`text`, cut where longer than `most`, with control characters and direction overrides written out."""
+    return _CONTROL.sub(
+        lambda match: f"\\x{ord(match[0]):02x}", words.shortened(text, most) if most else text
+    )
 
 
 def _scale(summary: Json) -> Scale:

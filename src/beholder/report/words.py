@@ -110,6 +110,11 @@ FLAGS: Mapping[str, str] = {
 }
 
 
+def shortened(text: str, most: int = 80) -> str:
+    """A name from outside in a length that a table can hold, with an ellipsis where it was cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def reason(code: str | None) -> str:
     """A reason in words, or the code itself; empty without one."""
     if not code:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -160,10 +161,26 @@ def data_range(values: Sequence[float]) -> tuple[float, float]:
     return (low, high) if low < high else (low - 0.5, high + 0.5)
 
 
-def short(name: str) -> str:
-    """A name as long as a plot has room for."""
+def short(name: str, most: int = _NAME_CHARS) -> str:
+    """A name as long as a plot has room for: `most` letters, of which a wide one takes two places."""
     text = clean(name)
-    return text if len(text) <= _NAME_CHARS else f"{text[: _NAME_CHARS - 1]}…"
+    if width_of(text) <= most:
+        return text
+    kept, left = [], most - 1
+    for letter in text:
+        left -= width_of(letter)
+        if left < 0:
+            break
+        kept.append(letter)
+    return f"{''.join(kept)}…"
+
+
+def width_of(text: str) -> int:
+    """Places that a text takes: two for a letter of East Asian width, none for a mark above another."""
+    return sum(
+        0 if unicodedata.combining(letter) else 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+        for letter in text
+    )
 
 
 def clean(text: str) -> str:

@@ -8,12 +8,26 @@ from typing import TYPE_CHECKING
 from beholder.report import numbers
 from beholder.report.figures import Scale
 from beholder.report.load import Json, Run
-from beholder.report.plots.canvas import MARKERS, WIDTH_PX, Draw, Plot, clean, data_range, pass_line, short
+from beholder.report.plots.canvas import (
+    MARKERS,
+    WIDTH_PX,
+    Draw,
+    Plot,
+    clean,
+    data_range,
+    pass_line,
+    short,
+    width_of,
+)
 from beholder.report.svg import INK, MODELS, SURFACE, inline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_CHAR_PX = 6.6
+_LABEL_CHARS = 22
+"""Nearly half of the width goes to names at the most."""
 
 
 def criteria(draw: Draw, runs: Sequence[Run], scale: Scale) -> list[Plot]:
@@ -100,12 +114,13 @@ def _rows_figure(
     head_px, foot_px = 6, 44
     figure = draw(row_px * len(names) + head_px + foot_px)
     height = figure.bbox.height
-    longest = max(len(short(name)) for name in names)
-    left = min(0.46, (16 + 6.6 * longest) / WIDTH_PX)
+    names = [short(name, _LABEL_CHARS) for name in names]
+    longest = max(map(width_of, names))
+    left = (16 + _CHAR_PX * longest) / WIDTH_PX
     axes = figure.add_axes((left, foot_px / height, 0.97 - left, row_px * len(names) / height))
     axes.set_xlim(*ends)
     axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    axes.set_yticks(range(len(names)), names)
     axes.tick_params(axis="y", labelcolor=INK)
     axes.grid(axis="x")
     axes.spines["bottom"].set_visible(False)
