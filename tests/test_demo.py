@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
 from PIL import Image
 
 from beholder.demo import EXAMPLES
@@ -60,15 +59,32 @@ EXPECTED: dict[str, dict[tuple[str, str], tuple[str, str | None, float | None]]]
 }
 
 
-@pytest.fixture(scope="module")
-def outs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The out-dir of each further demo, run in a fresh folder without a word about where."""
-    folder = tmp_path_factory.mktemp("demos")
-    for name in EXPECTED:
-        done = run(command("demo", "--protocol", f"{name}/1"), cwd=folder, env=environment(HOME=str(folder)))
-        assert done.returncode == 0, done.stderr
-        assert "Scripted replies" in done.stdout
-    return {name: folder / f"beholder-demo-{name}" for name in EXPECTED}
+# (repairs, flags of rows, reasons of repeats) that each demo shows, at least.
+SHOWN: dict[str, tuple[set[str], set[str], set[str]]] = {
+    "web-page": (
+        {"trailing_comma", "closed_after_criteria"},
+        {"repaired", "repeats_disagree", "total_mismatch", "truncated_after_criteria"},
+        {"refused"},
+    ),
+    "math-media": (
+        {"full_width", "line_marks"},
+        {"repaired", "repeats_disagree", "partial_coverage"},
+        {"truncated"},
+    ),
+    "enterprise-claw": (
+        {"trailing_comma", "quoted_bool"},
+        {"repaired", "repeats_disagree"},
+        {"refused"},
+    ),
+}
+
+
+def run_demo(name: str, folder: Path) -> Path:
+    """The out-dir of a demo that was run in a fresh folder, without a word about where."""
+    done = run(command("demo", "--protocol", f"{name}/1"), cwd=folder, env=environment(HOME=str(folder)))
+    assert done.returncode == 0, done.stderr
+    assert "Scripted replies" in done.stdout
+    return folder / f"beholder-demo-{name}"
 
 
 def all_rows(out: Path, name: str) -> dict[tuple[str, str], dict[str, Any]]:
@@ -79,20 +95,13 @@ def all_rows(out: Path, name: str) -> dict[tuple[str, str], dict[str, Any]]:
     }
 
 
-@pytest.fixture(scope="module")
-def maps(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """(out-dir, what was printed) of the demo as a newcomer runs it."""
-    folder = tmp_path_factory.mktemp("maps")
-    done = run(command("demo"), cwd=folder, env=environment(HOME=str(folder)))
+def test_the_demo_shows_absent_unscored_and_low_scores_apart(tmp_path: Path) -> None:
+    """Ten maps, real pictures, replies that say everywhere that they are made up; no call a second time."""
+    done = run(command("demo"), cwd=tmp_path, env=environment(HOME=str(tmp_path)))
     assert done.returncode == 0, done.stderr
-    return folder / "beholder-demo", done.stdout
-
-
-def test_the_demo_shows_absent_unscored_and_low_scores_apart(maps: tuple[Path, str]) -> None:
-    """Ten maps, real pictures, made-up replies that say so in every row, summary and table."""
-    out, printed = maps
-    assert "Scripted replies" in printed
-    assert "Report: beholder-demo/report.html" in printed
+    assert "Scripted replies" in done.stdout
+    assert "Report: beholder-demo/report.html" in done.stdout
+    out = tmp_path / "beholder-demo"
     rows = {(row["model"], row["task_id"]): row for name in (ATLAS, MERIDIAN) for row in rows_of(out / name)}
     assert len(rows) == 10
     assert all(row["judge"]["scripted"] for row in rows.values())
@@ -126,23 +135,12 @@ def test_the_demo_shows_absent_unscored_and_low_scores_apart(maps: tuple[Path, s
     assert "Scripted" in (out / "report.html").read_text("utf-8")
     assert "cripted" in (out / "REPORT_EVALUATION.md").read_text("utf-8")
     assert json.loads((out / ATLAS / "manifest.json").read_text())["judge"]["scripted"] is True
+    check_again("gis-bench", out)
 
 
-def test_the_demo_again_makes_no_call_and_the_same_rows(maps: tuple[Path, str]) -> None:
-    """Resumed from the ledger: byte for byte the same."""
-    out, _ = maps
-    before = (out / ATLAS / "judge_results.jsonl").read_bytes()
-    assert run(command("demo", "--out-dir", out)).returncode == 0
-    assert (out / ATLAS / "judge_results.jsonl").read_bytes() == before
-    assert json.loads((out / ATLAS / "run.json").read_text())["calls"]["made"] == 0
-
-
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_protocols_demo_has_the_rows_that_its_samples_are_made_for(
-    name: str, outs: dict[str, Path]
-) -> None:
+def check_rows(name: str, out: Path) -> None:
     """Scored, absent and unscored apart, each picture there, and made up in every place."""
-    found = all_rows(outs[name], name)
+    found = all_rows(out, name)
     assert {
         key: (row["outcome"], row["reason"], row["main_score"] and round(row["main_score"], 3))
         for key, row in found.items()
@@ -152,62 +150,71 @@ def test_a_protocols_demo_has_the_rows_that_its_samples_are_made_for(
     for row in found.values():
         assert row["judge"]["scripted"] is True
         for image in row["evidence"]["images"]:
-            with Image.open(outs[name] / row["model"] / image["path"]) as picture:
+            with Image.open(out / row["model"] / image["path"]) as picture:
                 assert picture.size == (image["width_px"], image["height_px"])
-    assert summary_of(outs[name])["scripted"] is True
-    for report in outs[name].rglob("REPORT_EVALUATION.md"):
-        assert "cripted" in report.read_text("utf-8")
-    for report in outs[name].rglob("report.html"):
-        assert "Scripted" in report.read_text("utf-8")
+    repairs, flags, reasons = SHOWN[name]
+    repeats = [repeat for row in found.values() for repeat in row["repeats"]]
+    assert repairs <= {repair for repeat in repeats for repair in repeat["repairs"]}
+    assert flags <= {flag for row in found.values() for flag in row["flags"]}
+    assert reasons <= {repeat["reason"] for repeat in repeats}
+    assert summary_of(out)["scripted"] is True
+    for pattern in ("REPORT_EVALUATION.md", "report.html"):
+        reports = list(out.rglob(pattern))
+        assert len(reports) == 3
+        assert all("cripted" in report.read_text("utf-8") for report in reports)
 
 
-@pytest.mark.parametrize("name", EXPECTED)
-def test_a_protocols_demo_again_makes_no_call(name: str, outs: dict[str, Path]) -> None:
-    """Resumed from the ledger: the same exit code and byte for byte the same rows."""
-    files = [outs[name] / model / "judge_results.jsonl" for model in EXAMPLES[name].models]
+def check_again(name: str, out: Path) -> None:
+    """Resumed from the ledger: no call, the same exit code, byte for byte the same rows."""
+    files = [out / model / "judge_results.jsonl" for model in EXAMPLES[name].models]
     before = [file.read_bytes() for file in files]
-    done = run(command("demo", "--protocol", name, "--out-dir", outs[name]))
+    done = run(command("demo", "--protocol", name, "--out-dir", out))
     assert done.returncode == 0, done.stderr
     assert [file.read_bytes() for file in files] == before
     for file in files:
         assert json.loads((file.parent / "run.json").read_text())["calls"]["made"] == 0
 
 
-def test_replies_of_all_kinds_are_shown(outs: dict[str, Path]) -> None:
-    """Over the demos: mended, cut, refused and disagreeing replies, and totals that do not add up."""
-    rows = [row for name in EXPECTED for row in all_rows(outs[name], name).values()]
-    repeats = [repeat for row in rows for repeat in row["repeats"]]
-    assert {"trailing_comma", "quoted_bool", "full_width", "line_marks", "closed_after_criteria"} <= {
-        repair for repeat in repeats for repair in repeat["repairs"]
-    }
-    assert {"refused", "truncated"} <= {repeat["reason"] for repeat in repeats}
-    assert {"repaired", "repeats_disagree", "partial_coverage", "total_mismatch"} <= {
-        flag for row in rows for flag in row["flags"]
-    }
+# One test a protocol, so that processes that share the tests do not each make the same run.
 
 
-def test_videos_are_shown_to_their_last_frame(outs: dict[str, Path]) -> None:
-    """The answer that stands only at the end is in the last picture alone, and its time is told."""
-    row = all_rows(outs["math-media"], "math-media")["chalk", "unit-fractions"]
-    images = row["evidence"]["images"]
-    assert len(images) == 16
+def test_pages_of_three_levels_of_quality(tmp_path: Path) -> None:
+    """web-page: rows as the samples are made for, and apart in score; a second run makes no call."""
+    out = run_demo("web-page", tmp_path)
+    check_rows("web-page", out)
+    check_again("web-page", out)
+
+
+def test_mathematics_in_pictures_and_videos(tmp_path: Path) -> None:
+    """math-media: rows as the samples are made for; videos to their last frame; no call a second time."""
+    out = run_demo("math-media", tmp_path)
+    check_rows("math-media", out)
+    row = all_rows(out, "math-media")["chalk", "unit-fractions"]
     gold = []
-    for image in images:
-        with Image.open(outs["math-media"] / row["model"] / image["path"]) as picture:
+    for image in row["evidence"]["images"]:
+        with Image.open(out / row["model"] / image["path"]) as picture:
             # The frame around the answer: more red than blue, as nothing else in that place.
             place = picture.convert("RGB").crop((40, 430, 260, 500)).resize((55, 18))
             gold.append(sum(red - blue > 60 for red, _, blue in place.get_flattened_data()) > 20)
     assert gold == [False] * 15 + [True]
+    groups = summary_of(out)["models"]["slate-large-demo"]["groups"]
+    assert set(groups["subtask"]) == {"GSM8K-style", "MATH-500-style", "AIME-style", "OmniMath-style"}
+    check_again("math-media", out)
 
 
-def test_office_work_takes_two_routes_and_rules_stand_beside_it(outs: dict[str, Path]) -> None:
-    """Text goes without pictures, everything else as pictures; each type of rule passes, most fail, too."""
-    rows = all_rows(outs["enterprise-claw"], "enterprise-claw")
-    routes = {task: row["route"] for (_, task), row in rows.items()}
-    assert {task for task, route in routes.items() if route == "text"} == {"meeting-minutes", "stock-count"}
-    assert all(bool(row["evidence"]["images"]) != (row["route"] == "text") for row in rows.values()
-               if row["outcome"] != "absent")  # fmt: skip
-    assert {"overall"} < {key for row in rows.values() for key in row["scores"]}
+def test_office_work_on_two_routes_with_rules_beside_it(tmp_path: Path) -> None:
+    """enterprise-claw: rows as the samples are made for; text goes without pictures; no call a second time.
+
+    Each type of rule passes somewhere, most fail somewhere, too.
+    """
+    out = run_demo("enterprise-claw", tmp_path)
+    check_rows("enterprise-claw", out)
+    rows = all_rows(out, "enterprise-claw")
+    texts = {task for (_, task), row in rows.items() if row["route"] == "text"}
+    assert texts == {"meeting-minutes", "stock-count"}
+    for (_, task), row in rows.items():
+        if row["outcome"] != "absent":
+            assert bool(row["evidence"]["images"]) == (task not in texts)
     seen: dict[str, set[str]] = {}
     for row in rows.values():
         for rule in row["rules"]:
@@ -219,13 +226,13 @@ def test_office_work_takes_two_routes_and_rules_stand_beside_it(outs: dict[str, 
         "table_has": {"passed", "failed"},
         "pages": {"passed", "failed", "not_supported"},
     }
-    dropped = rows["bureau", "fair-budget"]["evidence"]["not_shown"]
-    reasons = {(one["name"], one["reason"]) for one in dropped}
-    assert ("verify_temp/recalculated.txt", "excluded") in reasons
-    groups = summary_of(outs["enterprise-claw"])["models"]["bureau-large-demo"]["groups"]
+    assert rows["bureau", "delay-letter"]["scores"].keys() == {"overall"}
+    assert rows["bureau", "sales-deck"]["scores"].keys() == {"chart", "finding", "next_steps", "design"}
+    dropped = {(one["name"], one["reason"]) for one in rows["bureau", "fair-budget"]["evidence"]["not_shown"]}
+    assert ("verify_temp/recalculated.txt", "excluded") in dropped
+    groups = summary_of(out)["models"]["bureau-large-demo"]["groups"]
     assert {"big_class", "subclass_id"} <= groups.keys()
-    groups = summary_of(outs["math-media"])["models"]["slate-large-demo"]["groups"]
-    assert set(groups["subtask"]) == {"GSM8K-style", "MATH-500-style", "AIME-style", "OmniMath-style"}
+    check_again("enterprise-claw", out)
 
 
 def test_a_protocol_without_samples_is_refused(tmp_path: Path) -> None:
