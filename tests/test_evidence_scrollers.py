@@ -155,6 +155,46 @@ def test_a_window_that_keeps_only_what_is_in_view_is_told() -> None:
     assert "virtual_list" not in codes(found["still"])
 
 
+def test_a_part_that_keeps_only_what_is_in_view_is_not_made_higher() -> None:
+    """A part that draws so many rows and no more stays as it is and is told, instead of a long blank below them."""
+    rows = (
+        "<main id=m style='height:100vh;overflow:auto;background:lime'><div id=l style='height:30000px;position:relative'>"
+        "</div></main><script>const draw=()=>{l.innerHTML='';const first=m.scrollTop/100|0;"
+        "for(let i=first;i<first+9;i++)l.insertAdjacentHTML('beforeend',"
+        "`<div style='position:absolute;left:0;right:0;height:100px;top:${i*100}px;background:red'>row ${i}</div>`)};"
+        "draw();m.addEventListener('scroll',draw)</script>"
+    )
+    shown = drawn({"rows": HEAD + rows})["rows"]
+    assert column(shown) == [RED]
+    assert sum(picture.height_px for picture in shown.pictures) == 800
+    assert ["main#m scrolls by itself and shows 800 of 30000 px"] == [
+        one.detail for one in shown.warnings if one.code == "truncated"
+    ]
+
+
+def test_what_is_fixed_behind_the_page_is_behind_all_of_it() -> None:
+    """Backgrounds fixed to the window and empty layers of its size reach down the page; a bar and a dialogue do not."""
+    tall = "<p style='height:2400px;margin:0'>x</p>"
+    layer = "content:'';position:fixed;inset:0;background:blue;z-index:-1"
+    found = drawn(
+        {
+            "body": f"{HEAD}<style>body{{background:linear-gradient(blue,blue) fixed}}</style>{tall}",
+            "hero": f"{HEAD}{tall}<div style='height:300px;background:linear-gradient(blue,blue) fixed'>x</div>",
+            "layer": f'{HEAD}<div style="{layer}"></div>{tall}',
+            "pseudo": f"{HEAD}<style>body::before{{{layer}}}</style>{tall}",
+            "bar": f"{HEAD}<div style='position:fixed;inset:auto 0 0;height:50px;background:blue'></div>{tall}",
+            "dialogue": f"{HEAD}<div style='position:fixed;inset:0;background:blue'>sure?</div>{tall}",
+        }
+    )
+    white = (255, 255, 255)
+    assert column(found["body"]) == column(found["layer"]) == column(found["pseudo"]) == [BLUE]
+    assert column(found["hero"]) == [white, BLUE]
+    assert column(found["bar"]) == [white, BLUE, white]
+    assert column(found["dialogue"]) == [BLUE, white]
+    assert found["body"].facts["fixed_backgrounds"] == 1
+    assert "fixed_backgrounds" not in found["bar"].facts
+
+
 def test_characters_without_a_glyph() -> None:
     """Characters that no font has are named; those that have one, that are hidden or that have no look are not."""
     found = drawn(

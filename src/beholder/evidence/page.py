@@ -96,6 +96,7 @@ class Page:
         workers, workers_seen: Its scripts that run beside it, by their session; and how many there were.
         missing_glyphs: Characters of its text that no font here has; a box stands for each.
         inner: Other parts that show less than they hold.
+        backdrops: Backgrounds fixed to the window that were made to reach down the page.
     """
 
     session: Session
@@ -115,6 +116,7 @@ class Page:
     workers: dict[str, Session] = field(default_factory=dict)
     workers_seen: int = 0
     inner: list[JSON] = field(default_factory=list)
+    backdrops: int = 0
     _expired: asyncio.Event = field(default_factory=asyncio.Event)
     _dead: asyncio.Event = field(default_factory=asyncio.Event)
     _death: RenderError | None = None
@@ -308,10 +310,15 @@ class Page:
         if self.expanded is not None and self.expanded["held"]:
             await self._expand(expand=False)
             await self._frame()
+        self.backdrops = int(await self.ask("backdrop.js", MOST=MAX_HEIGHT_PX) or 0)
+        if self.backdrops:
+            await self._frame()
 
     async def _expand(self, *, expand: bool) -> bool:
         """Whether a part of the page that scrolls has been made as high as what it holds."""
-        found = await self.ask("scroller.js", EXPAND=expand, STEPS=MAX_SCROLL_STEPS, MOST=MAX_HEIGHT_PX)
+        found = await self.ask(
+            "scroller.js", EXPAND=expand, STEPS=MAX_SCROLL_STEPS, MOST=MAX_HEIGHT_PX, GONE=_GONE
+        )
         if not isinstance(found, dict):
             return False
         self.inner = found["inner"]
@@ -631,6 +638,7 @@ class Page:
             "missing_glyphs": _plain(self.missing_glyphs),
             "expanded": self.expanded,
             "inner_scrollers": self.inner,
+            "fixed_backgrounds": self.backdrops,
         }
         return facts | self.gate.facts() | {key: value for key, value in optional.items() if value}
 

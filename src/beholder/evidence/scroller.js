@@ -64,9 +64,16 @@
     const best = found.filter(fits).sort((a, b) => area(b) - area(a))[0];
     if (best) {
       const shown = best.clientHeight, tall = whole(best), target = inside(best);
+      const middle = best.getBoundingClientRect();
+      const place = (one) => one.getBoundingClientRect().top + target.scrollTop;
+      const seen = [];
       for (let i = 1; i <= $STEPS && i * shown < target.scrollHeight; i++) {
         target.scrollTop = i * shown;
         await frame();
+        for (const x of [0.01, 0.5]) {
+          const one = document.elementFromPoint(middle.left + middle.width * x, middle.top + middle.height / 2);
+          if (i > 2 && one && one !== best && best.contains(one) && place(one) > shown) seen.push([one, place(one)]);
+        }
       }
       target.scrollTop = target.scrollHeight;
       await frame();
@@ -76,7 +83,15 @@
       grow(best);
       await frame();
       const bottom = best.getBoundingClientRect().bottom + scrollY;
-      const held = Math.min(whole(best), $MOST) - best.clientHeight <= 2 && root.scrollHeight >= bottom - 2;
+      await frame();
+      // A list that draws only the rows in view, by a height of its own, would be a few rows and a long blank.
+      const there = ([e, y]) => e.isConnected && Math.abs(place(e) - y) < shown;
+      const gone = seen.filter((one) => !there(one)).length >= $GONE;
+      const filled = Math.max(0, ...[...target.querySelectorAll("*")].slice(0, 20000).filter((e) => !e.firstElementChild)
+        .map((e) => e.getBoundingClientRect()).filter((box) => box.height > 0 && box.height < shown)
+        .map((box) => box.bottom - best.getBoundingClientRect().top));
+      const held = Math.min(whole(best), $MOST) - best.clientHeight <= 2 && root.scrollHeight >= bottom - 2
+        && !(gone && filled < Math.min(whole(best), $MOST) / 2);
       if (held) globalThis.expandedByUs = best;
       else for (const [e, style] of saved) style === null ? e.removeAttribute("style") : e.setAttribute("style", style);
       expanded = { what: name(best), shown_px: shown, whole_px: Math.max(tall, whole(best)), held };
