@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import tempfile
 import time
@@ -52,6 +53,22 @@ async def convert(path: str, files: dict[str, bytes], **options: object) -> dict
             return_exceptions=True,
         )
     return dict(zip(files, made, strict=True))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root hands over")
+def test_no_traps_for_root(place: Path) -> None:
+    """A program that was taken over plants no link that root follows, and nothing beside its own folder."""
+    victim = place / "victim"
+    victim.write_text("ours")
+    program = fake(
+        place,
+        f"ln -sf {victim} said; ln -sf {victim} stderr; echo x > ../planted && exit 1\n"
+        'for one; do ok "$one"; done; [ -e again ] || { touch again; exit 81; }\n',
+    )
+    made = asyncio.run(convert(program, {"a": b"{\\rtf1 x}", "b": b"{\\rtf1 y}"}))
+    assert all(isinstance(one, Conversion) for one in made.values())
+    assert victim.read_text() == "ours"
+    assert not left(place)
 
 
 def test_missing(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

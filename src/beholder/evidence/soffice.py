@@ -20,6 +20,7 @@ import os
 import re
 import shutil
 import sys
+import tempfile
 from collections import deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -31,7 +32,7 @@ from xml.sax.saxutils import escape
 from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
 from beholder.evidence.slots import Slots
 from beholder.fenced.limits import Limits
-from beholder.fenced.programs import Fence, best_fence, hand_over, make_folder, start_fenced
+from beholder.fenced.programs import Fence, best_fence, hand_over, last_line, make_folder, start_fenced
 
 Target = Literal["pdf", "sheets", "ods"]
 """What a file becomes: a PDF as printed, a PDF with one page per sheet, a workbook that can be cropped."""
@@ -277,7 +278,9 @@ class OfficeSuite:
                 return
             program = find_soffice(self._given)
             self._fence = await asyncio.to_thread(best_fence)
-            self._root = make_folder("beholder-office-", self._fence.owner)
+            # Ours, so that the program cannot put anything in the place of what is laid out for it there.
+            self._root = make_folder("beholder-office-", None)
+            self._root.chmod(0o711)
             self._program = program
             version = await self._version(program)
             self.renderer = {
@@ -294,7 +297,8 @@ class OfficeSuite:
 
     async def _run(self, command: Sequence[str], folder: Path, *, within_s: float) -> str:
         """The standard output of a short program; what it has said so far if it takes too long."""
-        with (folder / "said").open("w+b") as said:
+        hand_over(folder, self._fence.owner)
+        with tempfile.TemporaryFile() as said:
             fenced = await start_fenced(
                 self._fence, command, folder, limits=_LIMITS, stdout=said.fileno(), stderr=said.fileno()
             )
@@ -307,14 +311,13 @@ class OfficeSuite:
             return said.read(4096).decode(errors="replace")
 
     def _folder(self, name: str) -> Path:
-        """A new folder for the program in ours."""
+        """A new folder in ours, to be handed over once what it needs is in it."""
         if self._root is None:
             raise RendererFailed("the office suite is closed", concerns="office")
         self._numbers += 1
         folder = self._root / f"{name}-{self._numbers}"
         try:
             folder.mkdir(mode=0o700)
-            hand_over(folder, self._fence.owner)
         except OSError as error:
             raise RendererFailed(f"no folder for LibreOffice: {error}", concerns="office") from error
         return folder
@@ -454,14 +457,16 @@ class OfficeSuite:
                 *map(str, inputs),
             ]
             wanted = [folder / "out" / f"{path.stem}{suffix}" for path in inputs]
-            end = await self._watch(command, folder, wanted)
+            with tempfile.TemporaryFile() as said:
+                end = await self._watch(command, folder, wanted, said.fileno())
+                last = last_line(said)
             outputs = await asyncio.to_thread(lambda: tuple(_read_output(path, target) for path in wanted))
             if end == "done":
                 self._profiles.append(profile)
             else:
                 # What a killed office leaves in its profile would trouble the next one.
                 await asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True)
-            return _Result(outputs, end, _last_line(folder / "said"))
+            return _Result(outputs, end, last)
         except OSError as error:
             raise RendererFailed(f"files for LibreOffice: {error}", concerns="office") from error
         finally:
@@ -484,24 +489,23 @@ class OfficeSuite:
         return paths
 
     async def _watch(
-        self, command: Sequence[str], folder: Path, wanted: Sequence[Path]
+        self, command: Sequence[str], folder: Path, wanted: Sequence[Path], said: int
     ) -> Literal["done", "hang", "crash"]:
         """Run the program until it ends, or makes no new output within a file's time."""
         limits = replace(_LIMITS, cpu_s=int(START_S + self._deadline_s * (len(wanted) + 1)) + 1)
         clock = asyncio.get_running_loop()
         code = RESTART
         for _ in range(2):  # a new profile asks for one more start
-            with (folder / "said").open("wb") as said:
-                fenced = await start_fenced(
-                    self._fence,
-                    command,
-                    folder,
-                    limits=limits,
-                    # Whatever asks for a proxy all the same gets one that leads nowhere.
-                    extra={"http_proxy": _LINKS_NOWHERE, "https_proxy": _LINKS_NOWHERE},
-                    stdout=said.fileno(),
-                    stderr=said.fileno(),
-                )
+            fenced = await start_fenced(
+                self._fence,
+                command,
+                folder,
+                limits=limits,
+                # Whatever asks for a proxy all the same gets one that leads nowhere.
+                extra={"http_proxy": _LINKS_NOWHERE, "https_proxy": _LINKS_NOWHERE},
+                stdout=said,
+                stderr=said,
+            )
             try:
                 start_s = min(START_S, self._deadline_s)
                 made, since, used = 0, clock.time() + start_s, start_s
@@ -577,13 +581,3 @@ def _read_output(path: Path, target: Target) -> bytes | None:
     head, tail = _HEADS[target]
     whole = data.startswith(head) and tail in data[-1024:] and len(data) <= MOST_OUTPUT_BYTES
     return data if whole else None
-
-
-def _last_line(path: Path) -> str:
-    """The last thing that the program said, for people."""
-    try:
-        with path.open("rb") as file:
-            lines = file.read(65536).decode(errors="replace").strip().splitlines()
-    except OSError:
-        return ""
-    return lines[-1][:200] if lines else ""

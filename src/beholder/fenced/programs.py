@@ -183,17 +183,14 @@ class Fenced:
             self.process.stdin.close()
 
 
-_Stream = int | IO[bytes]
-
-
 async def start_group(
     command: Sequence[str],
     folder: Path,
     *,
     extra: Mapping[str, str] | None = None,
-    stdin: _Stream = asyncio.subprocess.DEVNULL,
-    stdout: _Stream = asyncio.subprocess.DEVNULL,
-    stderr: _Stream = asyncio.subprocess.DEVNULL,
+    stdin: int = asyncio.subprocess.DEVNULL,
+    stdout: int = asyncio.subprocess.DEVNULL,
+    stderr: int = asyncio.subprocess.DEVNULL,
 ) -> Fenced:
     """A process with a session, an environment and a folder of its own. No more: a worker shuts itself in.
 
@@ -228,12 +225,22 @@ async def start_fenced(
     *,
     limits: Limits,
     extra: Mapping[str, str] | None = None,
-    stdin: _Stream = asyncio.subprocess.DEVNULL,
-    stdout: _Stream = asyncio.subprocess.DEVNULL,
-    stderr: _Stream = asyncio.subprocess.DEVNULL,
+    stdin: int = asyncio.subprocess.DEVNULL,
+    stdout: int = asyncio.subprocess.DEVNULL,
+    stderr: int = asyncio.subprocess.DEVNULL,
 ) -> Fenced:
     """A program behind a fence; further as `start_group`."""
     # The limits come last: a namespace or another user may need what they forbid.
     lines = script(limits, processes=fence.owner is not None)
     full = [*fence.before, "/bin/sh", "-c", lines, "sh", *command]
     return await start_group(full, folder, extra=extra, stdin=stdin, stdout=stdout, stderr=stderr)
+
+
+def last_line(said: IO[bytes]) -> str:
+    """The last thing that a program has said into a file, for people.
+
+    Hand it a file without a name (`tempfile.TemporaryFile`): in its folder it could be replaced by a link.
+    """
+    said.seek(0)
+    lines = said.read(65536).decode(errors="replace").strip().splitlines()
+    return lines[-1][:200] if lines else ""
