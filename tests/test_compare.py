@@ -320,3 +320,13 @@ def test_the_terminal_table_greys_nothing_away(tmp_path: Path) -> None:
     assert len(flips) == 2
     assert any("missing" in line and "timeout" in line for line in lines)
     assert "51.8 / 57.8" in done.stdout
+
+
+def test_runs_without_a_common_task_say_so() -> None:
+    """Nothing is compared, and that is no quiet table of dashes."""
+    other = held("C", [{**one, "task_id": f"x{one['task_id']}"} for one in rows_of("C", [PASS, FAIL])])
+    document = compare_runs({"A": A, "C": other}).document
+    told = [one for one in document["warnings"] if one["code"] == "no_common_tasks"]
+    assert told[0]["runs"] == ["A", "C"]
+    assert "nothing is compared" in told[0]["detail"]
+    assert document["pairs"][0]["difference"]["mean"] is None

@@ -214,3 +214,11 @@ def test_the_command_shows_the_judge_against_people(tmp_path: Path) -> None:
     assert "83.3%" in table.stdout
     missing = run(command("compare", out, "--human", tmp_path / "none.csv"))
     assert (missing.returncode, "none.csv" in missing.stderr) == (2, True)
+
+
+def test_another_kind_of_file_is_refused_as_ratings(tmp_path: Path) -> None:
+    """The message speaks of ratings, not of tasks."""
+    ratings = tmp_path / "people.txt"
+    ratings.write_text("task_id,pass\nt0,1\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match=r"people\.txt: ratings are read from \.csv and \.xlsx files"):
+        read_ratings(ratings, {"main": (0.0, 100.0)}, has_pass=True)

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
+from beholder.compare import compare_runs, load_runs
 from beholder.demo import demo_spec
+from beholder.human import human_agreement, read_ratings, scales_of
 from beholder.run import judge_run
 from beholder.run.rescore import rescore
 from tests.fakes.runs import rows_of, summary_of
@@ -94,3 +96,83 @@ def test_every_field_of_a_row_stands_in_its_schema(demo: Path) -> None:
     """A field that is added is added to the schema."""
     properties = schema("row").schema["properties"]
     assert {key for row in rows(demo) for key in row} == set(properties)
+
+
+def test_every_key_of_evidence_stands_in_its_schema(demo: Path) -> None:
+    """Pictures with sheet, part and time, videos, files, warnings: no key goes untold."""
+    told = schema("row").schema["$defs"]["evidence"]["properties"]
+    evidence = [row["evidence"] for row in rows(demo)]
+    assert {key for one in evidence for key in one} == set(told)
+    for member in ("artifacts", "images", "warnings"):
+        keys = {key for one in evidence for item in one[member] for key in item}
+        assert keys == set(told[member]["items"]["properties"])
+    videos = {
+        "path": "t/v.mp4",
+        "sha256": "0" * 64,
+        "media_type": "video/mp4",
+        "size_bytes": 9,
+        "width_px": 1,
+    }
+    row = next(row for row in rows(demo) if row["outcome"] == "scored")
+    broken = {**row, "evidence": {**row["evidence"], "videos": [videos]}}
+    with pytest.raises(ValidationError, match="duration_s"):
+        schema("row").validate(broken)
+
+
+@pytest.fixture(scope="module")
+def compared(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The demo's two models, and people's ratings by two raters with a blank."""
+    ratings = tmp_path_factory.mktemp("ratings") / "people.csv"
+    lines = ["task_id,rater,pass,exists,notes"]
+    for at, task in enumerate(dict.fromkeys(row["task_id"] for row in rows(demo))):
+        lines += [f"{task},ann,{at % 2},20,x", f"{task},bob,{'' if at else 1},{20 * (at % 2)},"]
+    ratings.write_text("\n".join(lines), encoding="utf-8")
+    runs = load_runs([demo])
+    return {
+        **compare_runs(runs).document,
+        "human": {
+            name: human_agreement(
+                read_ratings(ratings, scales_of(run.summary), has_pass=True), run.rows, run.summary
+            )
+            for name, run in runs.items()
+        },
+    }
+
+
+def test_a_comparison_fits_its_schema(compared: dict[str, Any]) -> None:
+    """With and without an interval, with ratings beside it; each agreement fits the schema of its file."""
+    schema("comparison").validate(compared)
+    for agreement in compared["human"].values():
+        schema("human_agreement").validate(agreement)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("pairs", 0, "difference", "p_value"), 1.2),
+        (("pairs", 0, "items", 0, "kind"), "flipped"),
+        (("pairs", 0, "items", 0, "difference"), None),
+        (("pairs",), []),
+        (("models",), None),
+        (("warnings",), [{"code": "x"}]),
+    ],
+)
+def test_a_comparison_that_breaks_a_promise_does_not_fit(
+    compared: dict[str, Any], path: tuple[Any, ...], value: Any
+) -> None:
+    """A flip has a difference, a p-value is a share, a warning says of which runs."""
+    broken = copy.deepcopy(compared)
+    place: Any = broken
+    for step in path[:-1]:
+        place = place[step]
+    place[path[-1]] = value
+    with pytest.raises(ValidationError):
+        schema("comparison").validate(broken)
+
+
+def test_an_undefined_figure_says_why(compared: dict[str, Any]) -> None:
+    """No value, then no interval, and a reason."""
+    agreement = copy.deepcopy(next(iter(compared["human"].values())))
+    agreement["columns"]["pass"]["kappa"].update(value=None, ci95=None, reason=None)
+    with pytest.raises(ValidationError):
+        schema("human_agreement").validate(agreement)

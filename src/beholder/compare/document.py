@@ -139,7 +139,10 @@ def compare_runs(
         "direction": "differences are b - a: positive where b is better",
         "scripted": any(run.summary.get("scripted") for run in runs.values()),
         "differs": [_told(*one) for one in refused],
-        "warnings": [_told(*one) for one in found if not one[2].refuses],
+        "warnings": [
+            *(_told(*one) for one in found if not one[2].refuses),
+            *(_nothing_common(pair) for pair in documents if not pair["tasks"]["common"]),
+        ],
         "models": {
             name: {
                 "model": run.summary.get("model"),
@@ -154,6 +157,12 @@ def compare_runs(
 
 def _told(a: RunRows, b: RunRows, one: Unlike) -> dict[str, Any]:
     return {"code": one.code, "detail": one.detail, "runs": [a.name, b.name], "tasks": list(one.tasks)}
+
+
+def _nothing_common(pair: Mapping[str, Any]) -> dict[str, Any]:
+    runs = [pair["a"], pair["b"]]
+    detail = f"{runs[0]} and {runs[1]} have no task that both have a number for; nothing is compared"
+    return {"code": "no_common_tasks", "detail": detail, "runs": runs, "tasks": []}
 
 
 def _ends(a: RunRows, b: RunRows) -> Ends:

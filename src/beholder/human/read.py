@@ -15,6 +15,7 @@ from beholder.tasks.sheets import NoValue
 Scales = Mapping[str, tuple[float, float]]
 
 SHOWN_PROBLEMS = 20
+_SUFFIXES = (".csv", ".xlsx", ".json", ".jsonl")
 _YES = {"1", "1.0", "true", "yes", "y", "pass", "passed"}
 _NO = {"0", "0.0", "false", "no", "n", "fail", "failed"}
 _ALIASES = {"main_score": "main", "score": "main", "passed": "pass"}
@@ -61,6 +62,8 @@ def read_ratings(path: Path, scales: Scales, *, has_pass: bool) -> HumanRatings:
         ConfigError: The file cannot be read, has nothing to compare, or ratings that are no numbers, outside
             the scale or doubled; by row and column.
     """
+    if path.suffix.lower() not in _SUFFIXES:
+        raise ConfigError(f"{path}: ratings are read from .csv and .xlsx files", concerns=str(path))
     rows, problems = read_cells(path)
     if problems:
         raise _refused(path, map(str, problems))

@@ -150,7 +150,6 @@ def build_comparison(
     scale = scale_of([run.summary for run in shown])
     first = shown[0].summary
     pairs = document.get("pairs") or []
-    told = [*(document.get("differs") or []), *(document.get("warnings") or [])]
     lead = numbers.plural(len(shown), "run")
     if pairs:
         lead += f", {numbers.plural(len(pairs), 'pair')}. Differences are second less first"
@@ -159,7 +158,7 @@ def build_comparison(
         protocol=str(first.get("protocol") or ""),
         lead=f"{lead}.",
         scripted=any(run.summary.get("scripted") for run in shown),
-        warnings=unlike_views(told, bool(document.get("differs"))),
+        warnings=unlike_views(document.get("differs") or (), document.get("warnings") or ()),
         models=tuple(model_of(run, scale, None) for run in shown),
         range=numbers.span(scale.ends),
         pass_at="" if scale.pass_at is None else numbers.plain(scale.pass_at, 2),

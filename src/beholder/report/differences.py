@@ -16,6 +16,10 @@ _NEEDED = {
     *("question_sha256", "formula_sha256", "evidence_sha256"),
 }
 
+_NOT_ALIKE = "The models were not measured alike."
+_OTHERWISE = "The models differ in how they ran."
+_NOTHING = "There is nothing to compare."
+
 MOST_COMPARED = 6
 """Models that are compared pair by pair, in the ranking's order: fifteen pairs are as many as one reads."""
 
@@ -95,7 +99,7 @@ def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
     return DifferencesView(
         pairs=tuple(_pair(pair, places, scale, widest) for pair in document["pairs"]),
         method=method_of(document),
-        warnings=unlike_views([*document["differs"], *document["warnings"]], bool(document["differs"])),
+        warnings=unlike_views(document["differs"], document["warnings"]),
     )
 
 
@@ -187,14 +191,16 @@ def method_of(document: Json) -> str:
     return f"{document['ci_method']}. {document['test_method']}"
 
 
-def unlike_views(found: Sequence[Json], refused: bool) -> tuple[WarningView, ...]:
-    """What makes these runs no fair pair, once for each kind."""
-    details: dict[str, list[tuple[str, str]]] = {}
-    for one in found:
-        details.setdefault(one["code"], []).append(("", str(one["detail"])))
-    # What would have been refused makes the differences doubtful; the rest is to be known.
-    text = "The models were not measured alike." if refused else "The models differ in how they ran."
-    return tuple(WarningView(code=code, words=text, details=_one(told)) for code, told in details.items())
+def unlike_views(differs: Sequence[Json], warnings: Sequence[Json]) -> tuple[WarningView, ...]:
+    """What makes these runs no fair pair, once for each kind; what would have been refused stands first."""
+    kinds: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for text, found in ((_NOT_ALIKE, differs), (_OTHERWISE, warnings)):
+        for one in found:
+            said = _NOTHING if one["code"] == "no_common_tasks" else text
+            kinds.setdefault((one["code"], said), []).append(("", str(one["detail"])))
+    return tuple(
+        WarningView(code=code, words=said, details=_one(told)) for (code, said), told in kinds.items()
+    )
 
 
 def _one(told: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:

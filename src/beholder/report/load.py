@@ -183,7 +183,9 @@ def _read_object(path: Path) -> Json:
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise StoreError(f"{path}: not found", slug="not_an_out_dir", concerns=str(path)) from None
+        raise StoreError(
+            f"{path}: not found; is it an out-dir of judge-run?", slug="not_an_out_dir", concerns=str(path)
+        ) from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read: {error}", slug="damaged", concerns=str(path)) from error
     if not isinstance(value, dict):
