@@ -152,6 +152,13 @@ def test_any_script_and_control_characters_are_names(tmp_path: Path) -> None:
     assert "서울0\ufffd" in svg
 
 
+def test_criteria_that_nobody_was_scored_on_have_no_plot() -> None:
+    """Four absent tasks: no empty frame."""
+    rows = [outdir.row(f"t{n}", "m", outcome="absent", reason="missing") for n in range(4)]
+    view = build_view([Run(name="m", rows=rows, summary=outdir.summary("m", rows))])
+    assert "criteria" not in {plot.kind for plot in build_plots(view)}
+
+
 @pytest.mark.parametrize(
     ("name", "most", "text"),
     [

@@ -10,6 +10,7 @@ import pytest
 from beholder.report import Run, build_view, load_run
 from beholder.report.figures import bar
 from beholder.report.html import render_html
+from beholder.report.markdown import render_markdown
 from tests.fakes import outdir
 
 
@@ -193,3 +194,16 @@ def test_a_row_that_says_little_is_an_item_all_the_same() -> None:
         ("u", "scored", "5"),
     ]
     assert "page-data" in render_html(view)
+
+
+def test_a_mean_without_an_interval_says_why() -> None:
+    """One task: the page and the Markdown tell the reason rather than a dash."""
+    rows = [outdir.row("t0", "m", [outdir.repeat(1, (30, 30, 20, 20))])]
+    summary = outdir.summary("m", rows, ci95=None, ci_reason="one task with a number")
+    view = build_view([Run(name="m", rows=rows, summary=summary)])
+    assert (view.models[0].figures.interval, view.models[0].figures.why_none) == (
+        "–",
+        "one task with a number",
+    )
+    assert "<span>no interval: one task with a number</span>" in render_html(view)
+    assert "none: one task with a number" in render_markdown(view)

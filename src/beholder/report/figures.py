@@ -72,7 +72,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The figures of one population of tasks, as text."""
+    """The figures of one population of tasks, as text; `why_none` says why the mean has no interval."""
 
     planned: str
     judged: str
@@ -80,6 +80,7 @@ class Figures:
     coverage: str
     mean: str
     interval: str
+    why_none: str
     bounds: str
     pass_rate: str
     pass_interval: str
@@ -129,6 +130,7 @@ def figures_of(source: Json, scale: Scale) -> Figures:
         coverage=numbers.percent(source.get("coverage")),
         mean=numbers.fixed(mean, scale.digits, marks=ends),
         interval=numbers.interval(ci95, scale.digits, ends=ends),
+        why_none="" if ci95 is not None else str(source.get("ci_reason") or ""),
         bounds=numbers.interval(bounds, scale.digits, ends=ends),
         pass_rate=numbers.percent(source.get("pass_rate")),
         pass_interval=numbers.percent_interval(source.get("pass_ci95")),

@@ -82,7 +82,8 @@ def _ranking(view: ReportView) -> list[str]:
     rows = []
     for model in view.models:
         f = model.figures
-        row = [escape(model.name), f"**{f.mean}**", f.interval, f"{f.coverage} ({f.judged} of {f.planned})"]
+        interval = f"none: {escape(f.why_none)}" if f.why_none else f.interval
+        row = [escape(model.name), f"**{f.mean}**", interval, f"{f.coverage} ({f.judged} of {f.planned})"]
         row += [_with(f.pass_rate, f.pass_interval)] * passing
         row += [str(f.n_absent), str(f.n_unscored), f.bounds]
         if common:

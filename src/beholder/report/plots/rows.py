@@ -52,6 +52,8 @@ def criteria(draw: Draw, runs: Sequence[Run], scale: Scale) -> list[Plot]:
                 else (share(key, mean), *((share(key, end) for end in ci95) if ci95 else ()))
             )
         lines.append(line)
+    if not any(one for line in lines for one in line):
+        return []
     figure, axes = _rows_figure(draw, keys, len(runs), (0, 100))
     axes.set_xlabel("% of each criterion's scale")
     _intervals(axes, lines, connected=True)

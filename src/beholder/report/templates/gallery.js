@@ -36,7 +36,8 @@ function tags(item) {
     el("span", { className: "tag" }, icon(name), untrusted(text)))) : "";
 }
 
-const labelsOf = (item, most) => (item.labels || []).filter(Boolean).slice(0, most).join(" · ");
+const shortened = (text) => (text.length > 80 ? `${text.slice(0, 79)}…` : text);
+const labelsOf = (item, most) => (item.labels || []).filter(Boolean).slice(0, most).map(shortened).join(" · ");
 
 // The model where there are several; side by side it is the card's name, and the labels head the row.
 function subtitle(item) {
