@@ -57,10 +57,10 @@ def browser() -> Path:
 def browsers() -> set[int]:
     """Processes of browsers that we have started, renderers and all."""
     found: set[int] = set()
-    for process in psutil.process_iter(["cmdline"]):
-        line = process.info["cmdline"] or []
-        if any("beholder-browser-" in part for part in line):
-            with contextlib.suppress(psutil.NoSuchProcess):
+    # Below us only: other runs of these tests may be under way.
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any("beholder-browser-" in part for part in process.cmdline()):
                 found |= {process.pid, *(child.pid for child in process.children(recursive=True))}
     return found
 
@@ -317,13 +317,14 @@ def stop(pids: set[int]) -> None:
 async def stopped(path: Path, **options: Any) -> Browser:
     """A browser that has been started and then stopped: it is there, and answers nothing."""
     started = await launch(path, **options)
-    os.killpg(started.process.pid, signal.SIGSTOP)
+    os.killpg(started.running.process.pid, signal.SIGSTOP)
     return started
 
 
 def test_a_stopped_browser(tmp_path: Path, browser: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A browser that stands still is ended in bounded time, in the midst of a page or before one."""
     monkeypatch.setattr("beholder.evidence.browser.SETUP_S", 2.0)
+    monkeypatch.setattr("beholder.evidence.webshot.CAPTURE_S", 10.0)  # it may be stopped at that, too
 
     async def scene() -> list[str]:
         statuses = []

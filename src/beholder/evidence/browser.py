@@ -1,9 +1,8 @@
 """One long-lived browser in its sandbox, and the pages in it.
 
-The browser is spoken to by pipes (`cdp`), is started in a session of its own with an environment of four
-variables, and is gone when the pipes close, when the group is killed or when this process dies
-(`setpriv --pdeathsig`). Run as root, it is handed to an unprivileged user first: Chromium's sandbox refuses
-to work for root.
+The browser is spoken to by pipes (`cdp`), is started as `fenced.programs` starts programs, and is gone when
+the pipes close, when its group is killed or when this process dies. It keeps its network, for the proxy; run
+as root, it is handed to an unprivileged user: Chromium's sandbox refuses to work for root.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import contextlib
 import hashlib
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -24,15 +22,21 @@ from typing import Any
 
 from beholder.errors import MissingTool, RendererFailed
 from beholder.evidence.cdp import Connection, ConnectionLost, ProtocolFailure, Session
-
-RENDERER_USER = 64_917
-"""The user that the browser runs as under root: in systemd's range for passing users, without a name."""
+from beholder.fenced.limits import Limits
+from beholder.fenced.programs import (
+    Fence,
+    Fenced,
+    guarded,
+    is_root,
+    last_line,
+    make_folder,
+    start_fenced,
+    tied,
+)
 
 START_S = 30.0
 SETUP_S = 15.0
 """Wall seconds until a blank page is there; it takes a twentieth of one. No page's content is in it."""
-
-CLOSE_S = 3.0
 
 DEAD_PROXY = "http://127.0.0.1:9"
 """The discard port: with it and no resolver the browser has no way out of its own."""
@@ -84,10 +88,10 @@ _FLAGS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 )
 
-DATA_LIMIT_KIB = 4 * 1024 * 1024
-"""Memory of one process of the browser: a page that fills it up gets an error instead of the machine."""
+_LIMITS = Limits(data_bytes=4 * 2**30)
+"""Of one process of the browser: a page that fills its memory up gets an error instead of the machine."""
 
-_ENTRY = f'ulimit -d {DATA_LIMIT_KIB} || :; exec "$@" 3<&0 4>&1 </dev/null >/dev/null'
+_PIPES = ("/bin/sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh")
 """Chromium takes its pipes at the descriptors 3 and 4; asyncio hands out 0 and 1."""
 
 
@@ -129,51 +133,31 @@ def _playwright_folders() -> list[Path]:
     return [Path(named)] if named and named != "0" else places
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class _Way:
-    """One way to start the browser: what stands before it, as whom, with which sandbox."""
+    """One way to start the browser: behind which fence, with Chromium's sandbox or without, and why so."""
 
-    before: tuple[str, ...] = ()
-    owner: int | None = None
-    sandbox: bool = True
-    reason: str = ""
+    fence: Fence
+    sandbox: bool
+    reason: str
 
 
 def _ways() -> list[_Way]:
     """Ways to start, best first."""
-    setpriv = shutil.which("setpriv") if sys.platform == "linux" else None
-    tied = (setpriv, "--pdeathsig", "KILL") if setpriv else ()
-    without = ("--no-sandbox",)
-    if not hasattr(os, "geteuid") or os.geteuid() != 0:
-        guarded = (*tied, "--no-new-privs") if tied else ()
+    tie, guard = tied() or Fence(), guarded() or Fence()
+    if not is_root():
         return [
-            _Way(before=guarded, reason="own user"),
-            _Way(before=tied, reason="own user"),
-            _Way(before=tied, sandbox=False, reason=f"the browser did not start without {without[0]}"),
+            _Way(guard, True, "own user"),
+            _Way(tie, True, "own user"),
+            _Way(tie, False, "the browser did not start without --no-sandbox"),
         ]
-    if not setpriv:
-        return [_Way(sandbox=False, reason="run as root without the program setpriv")]
-    handed = (
-        *tied,
-        f"--reuid={RENDERER_USER}",
-        f"--regid={RENDERER_USER}",
-        "--clear-groups",
-        "--no-new-privs",
-    )
+    if guard.owner is None:
+        return [_Way(Fence(), False, "run as root without the program setpriv")]
     return [
-        _Way(before=handed, owner=RENDERER_USER, reason=f"run as root, handed to user {RENDERER_USER}"),
+        _Way(guard, True, f"run as root, handed to user {guard.owner}"),
         # A container or chroot may forbid the namespaces that the sandbox is made of: not root, at least.
-        _Way(
-            before=handed,
-            owner=RENDERER_USER,
-            sandbox=False,
-            reason=f"handed to user {RENDERER_USER}, whose namespaces this system does not allow",
-        ),
-        _Way(
-            before=tied,
-            sandbox=False,
-            reason=f"run as root, and the browser did not start as {RENDERER_USER}",
-        ),
+        _Way(guard, False, f"handed to user {guard.owner}, whose namespaces this system does not allow"),
+        _Way(tie, False, f"run as root, and the browser did not start as {guard.owner}"),
     ]
 
 
@@ -186,7 +170,7 @@ class Browser:
     """
 
     connection: Connection
-    process: asyncio.subprocess.Process
+    running: Fenced
     folder: Path
     version: str
     path: Path
@@ -251,7 +235,7 @@ class Browser:
             async with asyncio.timeout(within_s):
                 yield
         except TimeoutError:
-            _kill(self.process)
+            self.running.kill()
             raise ConnectionLost("the browser does not answer") from None
 
     async def aclose(self) -> None:
@@ -259,7 +243,7 @@ class Browser:
         if self._closed:
             return
         self._closed = True
-        await _end(self.process, self.connection, self.folder)
+        await _end(self.running, self.connection, self.folder)
 
 
 async def launch(path: Path, *, proxy: str = DEAD_PROXY) -> Browser:
@@ -278,43 +262,40 @@ async def launch(path: Path, *, proxy: str = DEAD_PROXY) -> Browser:
 
 
 async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
-    try:
-        folder = Path(tempfile.mkdtemp(prefix="beholder-browser-"))
-        errors = (folder / "stderr").open("w+b")
-    except OSError as error:
-        raise RendererFailed(f"no folder for the browser: {error}", concerns="browser") from error
-    command = [*way.before, str(path), *_FLAGS, f"--proxy-server={proxy}", f"--user-data-dir={folder}"]
+    folder = make_folder("beholder-browser-", way.fence.owner)
+    command = [*_PIPES, str(path), *_FLAGS, f"--proxy-server={proxy}", f"--user-data-dir={folder}"]
     if not way.sandbox:
         command.append("--no-sandbox")
-    process: asyncio.subprocess.Process | None = None
+    running: Fenced | None = None
     connection: Connection | None = None
-    with errors:
-        try:
-            if way.owner is not None:
-                os.chown(folder, way.owner, way.owner)
-            process = await asyncio.create_subprocess_exec(
-                "/bin/sh", "-c", _ENTRY, "sh", *command, "about:blank",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
-                env={"HOME": str(folder), "TMPDIR": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-                start_new_session=True,
-            )  # fmt: skip
-            if process.stdin is None or process.stdout is None:
-                raise RendererFailed("no pipe to the browser", concerns="browser")
-            connection = Connection(process.stdout, process.stdin)
-            version = await asyncio.wait_for(connection.browser.call("Browser.getVersion"), START_S)
-        except (ConnectionLost, ProtocolFailure, OSError) as error:
-            errors.seek(0)
-            said = errors.read().decode(errors="replace").strip().splitlines()
-            await _end(process, connection, folder)
-            raise RendererFailed(said[-1] if said else repr(error), concerns="browser") from error
-        except BaseException:
-            await _end(process, connection, folder)
-            raise
+    said = ""
+    try:
+        with tempfile.TemporaryFile() as errors:
+            try:
+                running = await start_fenced(
+                    way.fence,
+                    [*command, "about:blank"],
+                    folder,
+                    limits=_LIMITS,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=errors.fileno(),
+                )
+                if running.process.stdin is None or running.process.stdout is None:
+                    raise RendererFailed("no pipe to the browser", concerns="browser")
+                connection = Connection(running.process.stdout, running.process.stdin)
+                version = await asyncio.wait_for(connection.browser.call("Browser.getVersion"), START_S)
+            finally:
+                said = last_line(errors)
+    except (ConnectionLost, ProtocolFailure, OSError) as error:
+        await _end(running, connection, folder)
+        raise RendererFailed(said or repr(error), concerns="browser") from error
+    except BaseException:
+        await _end(running, connection, folder)
+        raise
     return Browser(
         connection=connection,
-        process=process,
+        running=running,
         folder=folder,
         version=str(version.get("product", "unknown")),
         path=path,
@@ -323,21 +304,11 @@ async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
     )
 
 
-def _kill(process: asyncio.subprocess.Process) -> None:
-    """Kill the browser's group, be it stopped; its end of the pipe closes with it."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-async def _end(
-    process: asyncio.subprocess.Process | None, connection: Connection | None, folder: Path
-) -> None:
-    """Kill the browser's group, wait for it, remove its folder; also if the caller is cancelled again."""
+async def _end(running: Fenced | None, connection: Connection | None, folder: Path) -> None:
+    """End the browser's group and remove its folder; also if the caller is cancelled again."""
     try:
-        if process is not None:
-            _kill(process)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.shield(asyncio.wait_for(process.wait(), CLOSE_S))
+        if running is not None:
+            await running.aclose()
         if connection is not None:
             await connection.aclose()
     finally:
