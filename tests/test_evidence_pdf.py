@@ -182,6 +182,15 @@ def test_passwords() -> None:
             assert slug(data) == "encrypted"
 
 
+def test_no_pages_after_a_password() -> None:
+    """A file without pages is damaged whatever was opened before it: PDFium keeps the error of another file."""
+    locked = changed(document(), lambda _: None, encryption=pikepdf.Encryption(user="x", owner="y"))
+    empty = io.BytesIO()
+    pikepdf.new().save(empty)
+    assert slug(locked) == "encrypted"
+    assert slug(empty.getvalue()) == "corrupt"
+
+
 def test_what_is_no_pdf() -> None:
     """Another content than a PDF's is the wrong type; nothing at all is empty."""
     for data in (b"<h1>not a pdf</h1>", b"\x89PNG\r\n\x1a\n", b"PK\x03\x04", b"words", bytes(2000)):

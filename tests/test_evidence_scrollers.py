@@ -167,8 +167,8 @@ def test_a_part_that_keeps_only_what_is_in_view_is_not_made_higher() -> None:
     shown = drawn({"rows": HEAD + rows})["rows"]
     assert column(shown) == [RED]
     assert sum(picture.height_px for picture in shown.pictures) == 800
-    assert ["main#m scrolls by itself and shows 800 of 30000 px"] == [
-        one.detail for one in shown.warnings if one.code == "truncated"
+    assert [one.detail for one in shown.warnings if one.code == "truncated"] == [
+        "main#m scrolls by itself and shows 800 of 30000 px"
     ]
 
 
@@ -193,6 +193,17 @@ def test_what_is_fixed_behind_the_page_is_behind_all_of_it() -> None:
     assert column(found["dialogue"]) == [BLUE, white]
     assert found["body"].facts["fixed_backgrounds"] == 1
     assert "fixed_backgrounds" not in found["bar"].facts
+
+
+def test_what_is_drawn_only_near_the_window_is_drawn_everywhere() -> None:
+    """Sections with `content-visibility: auto` are there down to the page's end, as high as they are."""
+    lazy = "content-visibility:auto;contain-intrinsic-size:auto 700px"
+    body = BLOCKS.replace("<div style='", f"<div style='{lazy};")
+    shown = drawn({"lazy": f"{HEAD}{body}<p style='content-visibility:hidden;margin:0;height:50px'>x</p>"})[
+        "lazy"
+    ]
+    assert column(shown) == [*SHADES, (255, 255, 255)]
+    assert sum(picture.height_px for picture in shown.pictures) == 5050
 
 
 def test_characters_without_a_glyph() -> None:

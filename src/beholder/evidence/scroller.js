@@ -5,6 +5,15 @@
   const root = document.scrollingElement || document.documentElement;
   if (!root || !document.body) return { expanded: null, inner: [] };
   const frame = () => new Promise((done) => requestAnimationFrame(done));
+  // What is drawn only near the window (`content-visibility: auto`) is to be drawn wherever it lies.
+  let skipped = false;
+  for (const [at, e] of [...document.body.querySelectorAll("*")].entries()) {
+    if (at > 20000) break;
+    if (getComputedStyle(e).contentVisibility !== "auto") continue;
+    e.style.setProperty("content-visibility", "visible", "important");
+    skipped = true;
+  }
+  if (skipped) await frame();
   const again = globalThis.expandedByUs;
   const inside = (e) => (e.localName === "iframe" ? frameRoot(e) : e);
   function frameRoot(e) {
