@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 from collections.abc import Iterator
@@ -210,3 +211,17 @@ def test_the_command_writes_it_and_refuses_other_suffixes(two: list[Path], tmp_p
     done = told(tmp_path / "none" / "c.html")
     assert done.returncode == 2
     assert "make it first" in done.stderr
+
+
+def test_thousands_are_set_apart(two: list[Path], tmp_path: Path) -> None:
+    """Counts of a large comparison read like those of the report."""
+    runs = load_runs(two)
+    document = copy.deepcopy(compare_runs(runs).document)
+    difference, passes = document["pairs"][0]["difference"], document["pairs"][0]["passes"]
+    difference["tasks"], difference["better"] = 5000, {"a": 1997, "b": 2796, "equal": 207}
+    passes.update(tasks=4999, both=1878)
+    write_comparison(document, runs, tmp_path / "c.html")
+    page = (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert "2,796 · 1,997 · 207" in page
+    assert "5,000 in common" in page
+    assert "Of 4,999 tasks with a verdict in both, 1,878 pass in both" in page

@@ -73,6 +73,7 @@ WARNINGS: Mapping[str, str] = {
     # of documents and texts
     "damaged_pages": "some of its pages cannot be drawn",
     "hidden_sheets": "some of its sheets are hidden, and not shown",
+    "hidden_slides": "some of its slides are hidden, and not shown",
     "sheets_not_matched": "which page belongs to which sheet is not certain",
     "formula_not_computed": "some of its formulas were saved without a value",
     "encoding_guessed": "it does not say how its letters are encoded, so that was guessed",

@@ -271,8 +271,8 @@ def _pair(
     above = sum(first > second for first, second in places)
     below = sum(first < second for first, second in places)
     of = numbers.plural(len(places), "common task")
-    said = f"{names[0]} is better in {above} and worse in {below} of {of}"
-    flipping = f"; in {len(flips)} only one of them passes" if flips else ""
+    said = f"{names[0]} is better in {above:,} and worse in {below:,} of {of}"
+    flipping = f"; in {len(flips):,} only one of them passes" if flips else ""
     shape = " (diamonds)" if flips and len(pairs) <= MOST_DOTS else ""
     return Plot(
         kind="pair",
