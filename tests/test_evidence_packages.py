@@ -152,6 +152,25 @@ def test_links() -> None:
     assert check_office(job("a.rtf", field)).links == ("http://a.test/r.png",)
 
 
+def test_hidden_slides() -> None:
+    """Slides that a presentation leaves out are counted, in both families; without any, no word is said."""
+    slide = "ppt/slides/slide1.xml"
+    shown = changed(pptx(), {slide: lambda xml: xml.replace(b"<p:sld ", b'<p:sld show="1" ', 1)})
+    hidden = changed(pptx(), {slide: lambda xml: xml.replace(b"<p:sld ", b'<p:sld show="0" ', 1)})
+    odp = odf(
+        "presentation",
+        '<office:automatic-styles><style:style style:name="d1" style:family="drawing-page">'
+        '<style:drawing-page-properties p:visibility="hidden" xmlns:p="urn:p"/></style:style>'
+        "</office:automatic-styles><office:body><office:presentation>"
+        '<draw:page draw:style-name="d1"/><draw:page/></office:presentation></office:body>',
+    )
+    assert check_office(job("a.pptx", shown)).warnings == ()
+    (told,) = check_office(job("a.pptx", hidden)).warnings
+    assert (told.code, told.detail[:26]) == ("hidden_slides", "1 of 1 slides are hidden, ")
+    (told,) = check_office(job("a.odp", odp)).warnings
+    assert (told.code, told.detail[:26]) == ("hidden_slides", "1 of 2 slides are hidden, ")
+
+
 @given(st.sampled_from([DOCX, XLSX, ODT, ODS]), st.data())
 def test_damage(whole: bytes, data: st.DataObject) -> None:
     """Whatever the damage, a file is taken or refused for a reason of its own; nothing else is raised."""

@@ -183,7 +183,7 @@ def test_passwords() -> None:
 
 
 def test_no_pages_after_a_password() -> None:
-    """A file without pages is damaged whatever was opened before it: PDFium keeps the error of another file."""
+    """A file without pages is damaged whatever was opened before it, though PDFium keeps that one's error."""
     locked = changed(document(), lambda _: None, encryption=pikepdf.Encryption(user="x", owner="y"))
     empty = io.BytesIO()
     pikepdf.new().save(empty)

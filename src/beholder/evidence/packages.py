@@ -109,6 +109,7 @@ _ODF_LINK = re.compile(
     rb"\b[^>]{0,2000}?\bxlink:href=(?:\"([^\"]{1,2000})\"|'([^']{1,2000})')"
 )
 _ODF_OUTSIDE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\.\./")
+_SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
 _FIELD_LINK = re.compile(rb'INCLUDE(?:PICTURE|TEXT)\s{1,9}(?:\\[*a-z ]{1,9})?\\?"([^"\\\0]{1,1000})')
 
 
@@ -157,6 +158,12 @@ def check_office(job: Job) -> OfficeFile:
         more = f" and {len(links) - MOST_NAMED} more" if len(links) > MOST_NAMED else ""
         detail = f"linked, not loaded: {named}{more}"
         warnings.append(Warning_(code="blocked_resource", detail=detail, source=job.name))
+    if family == "slides" and media_type == "application/zip":
+        with open_package(job.name, job.data) as package:
+            hidden, count = _hidden_slides(package, job.name)
+        if hidden:
+            detail = f"{hidden} of {count} slides are hidden, and are neither shown nor counted as pages"
+            warnings.append(Warning_(code="hidden_slides", detail=detail, source=job.name))
     return OfficeFile(suffix=suffix, family=family, links=links, warnings=tuple(warnings))
 
 
@@ -269,6 +276,29 @@ def _ooxml_links(package: zipfile.ZipFile, name: str) -> Iterator[str]:
         if part.lower().endswith(".rels"):
             Scanner(start).scan(read_part(package, part, name) or b"", name, part)
     yield from found
+
+
+def _hidden_slides(package: zipfile.ZipFile, name: str) -> tuple[int, int]:
+    """(how many slides a presentation leaves out, how many it has), of OOXML and ODF."""
+    hidden: list[bool] = []
+    styles: set[str] = set()
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        kind = local(tag)
+        if kind == "sld":
+            hidden.append(attribute(attributes, "show") in ("0", "false"))
+        elif kind == "style":
+            style[0] = attribute(attributes, "name")
+        elif kind == "drawing-page-properties" and attribute(attributes, "visibility") == "hidden":
+            styles.add(style[0])
+        elif kind == "page":
+            hidden.append(attribute(attributes, "style-name") in styles)
+
+    style = [""]
+    for part in package.namelist():
+        if part == "content.xml" or _SLIDE.fullmatch(part):
+            Scanner(start).scan(read_part(package, part, name) or b"", name, part)
+    return sum(hidden), len(hidden)
 
 
 def _odf_links(package: zipfile.ZipFile, name: str) -> Iterator[str]:

@@ -102,7 +102,7 @@ def render_pages(job: Job, data: bytes, *, labels: Sequence[str] | None = None) 
 
 
 def _open(name: str, data: bytes) -> pdfium.PdfDocument:
-    # PDFium keeps its last error where it sets none, as for a file without pages: that is set to "damaged" here.
+    # PDFium keeps its last error where it sets none, as for a file without pages: here it becomes "damaged".
     pdfium_c.FPDF_LoadMemDocument64(b"-", 1, None)
     try:
         document = pdfium.PdfDocument(data)
