@@ -218,7 +218,7 @@ def test_workers_end_with_us() -> None:
         "async def main():\n"
         "    pool = WorkerPool((IMAGE,), 1)\n"
         "    await pool.run(IMAGE, 'render_image', job(png()), Shown)\n"
-        "    print(pool._idle[0]._running.process.pid, flush=True)\n"
+        "    print(pool._idle[0].running.process.pid, flush=True)\n"
         "    await asyncio.sleep(60)\n"
         "asyncio.run(main())\n"
     )

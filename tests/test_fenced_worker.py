@@ -162,7 +162,7 @@ def test_a_killed_worker_is_lost() -> None:
     """One that was killed from outside between two calls is told by its signal."""
 
     async def scene(worker: Worker) -> None:
-        os.kill(worker._running.process.pid, signal.SIGKILL)
+        os.kill(worker.running.process.pid, signal.SIGKILL)
         with pytest.raises(WorkerLost, match="SIGKILL"):
             await worker.call(Call(module=FUNCTIONS, function="hang"), str, within_s=30)
 

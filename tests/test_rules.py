@@ -581,8 +581,8 @@ def test_files_are_read_behind_the_fence(build: Build, monkeypatch: pytest.Monke
 
     async def spy(*args: Any, **kwargs: Any) -> Worker:
         worker = await start(*args, **kwargs)
-        seen.append((worker._running.process.pid, worker.fence))
-        environments.append(environment_of(worker._running.process.pid))
+        seen.append((worker.running.process.pid, worker.fence))
+        environments.append(environment_of(worker.running.process.pid))
         return worker
 
     monkeypatch.setattr(fence_module, "start_worker", spy)
@@ -595,6 +595,18 @@ def test_files_are_read_behind_the_fence(build: Build, monkeypatch: pytest.Monke
         assert fence == plain_fence()
         assert fence["user"] == (WORKER_USER if os.geteuid() == 0 else os.geteuid())
         assert not psutil.pid_exists(pid)
+
+
+def test_threads_check_side_by_side(build: Build) -> None:
+    """As many threads as there are tasks may check rules at once, each from its own."""
+    submission = build({"a.json": "{}", "b.pdf": pdf("x")})
+    rules = parse_rules([valid("a.json", "json"), valid("b.pdf", "pdf"), valid("a.json", "csv")])
+
+    async def checked() -> list[list[str]]:
+        each = (asyncio.to_thread(check_rules, rules, submission) for _ in range(5))
+        return [[result.outcome for result in results] for results in await asyncio.gather(*each)]
+
+    assert asyncio.run(checked()) == [["passed", "passed", "passed"]] * 5
 
 
 LOOKS = """

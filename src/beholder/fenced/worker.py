@@ -26,7 +26,11 @@ from beholder.fenced.programs import Fenced, is_root, make_folder, start_group
 _T = TypeVar("_T")
 
 START_S = 60.0
+"""Wall seconds for a worker to load and shut itself in, on a machine that is busy elsewhere."""
+
 END_S = 0.5
+"""What a process that has closed its pipe may take to end by itself, so that its exit code is its own."""
+
 MOST_BYTES = 1024**3
 """Of one answer: pictures for one judge's request are a tenth of it."""
 
@@ -53,12 +57,13 @@ class Worker:
     """A running worker and its folder.
 
     Attributes:
+        running: Its process, with all that it has started.
         fence: How the fence turned out: `network` (`off` if it is closed), `user`, and which of files and TCP
             was `given_up`.
         usable: Whether it can be called; not while it is at work, and never again after it was lost.
     """
 
-    _running: Fenced
+    running: Fenced
     _folder: Path
     fence: Mapping[str, Any] = field(default_factory=dict)
     usable: bool = False
@@ -94,7 +99,7 @@ class Worker:
         return value
 
     async def _exchange(self, message: bytes) -> Answer:
-        writer = self._running.process.stdin
+        writer = self.running.process.stdin
         if writer is None:
             raise WorkerLost("there is no pipe to it")
         try:
@@ -106,7 +111,7 @@ class Worker:
         return await self._read()
 
     async def _read(self) -> Answer:
-        reader = self._running.process.stdout
+        reader = self.running.process.stdout
         if reader is None:
             raise WorkerLost("there is no pipe to it")
         try:
@@ -120,9 +125,9 @@ class Worker:
     async def _how_it_ended(self) -> str:
         # One that ends by itself has closed its pipe a moment before.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._running.wait(), END_S)
-        await self._running.aclose()
-        code = self._running.process.returncode
+            await asyncio.wait_for(self.running.wait(), END_S)
+        await self.running.aclose()
+        code = self.running.process.returncode
         if code is None:
             return "its process does not end"
         return f"its process ended: {f'exit code {code}' if code >= 0 else signal.Signals(-code).name}"
@@ -131,7 +136,7 @@ class Worker:
         """Kill the process with all it has started; its folder goes too."""
         self.usable = False
         try:
-            await self._running.aclose()
+            await self.running.aclose()
         finally:
             shutil.rmtree(self._folder, ignore_errors=True)
 
