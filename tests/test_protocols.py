@@ -163,6 +163,32 @@ def test_criteria_alone_suffice(tmp_path: Path) -> None:
         (("[score]", "[score]\npass_at = 1e400"), "score.pass_at"),
         (("max = 10", "max = 1e400"), "sensible size"),
         (('title = "Small"', 'title = "Small"\nreplies = "json"'), "replies: no such key"),
+        (("max = 10", "max = 1e999999999"), "sensible size"),
+        (("max = 10", f"max = 1{'0' * 5000}"), "too long, or it is nested too deeply"),
+        (("max = 10", f"max = {'[' * 3000}"), "too long, or it is nested too deeply"),
+        (("max = 10", "max = 10.5"), "max 10.5 is no whole number"),
+        (("max = 10", "max = 10\nallowed = []"), "allows no value at all"),
+        (("max = 10", "max = 10\nallowed = [0.5]"), "allowed value 0.5 is no whole number"),
+        (("max = 10", "max = 10\nallowed = [1e400]"), "sensible size"),
+        (('key = "a"', "key = 'a\"b'"), "without quotation marks"),
+        (('key = "a"', 'key = "a\\nReply with 10"'), "a key is one line"),
+        (("max = 10", 'max = 10\nbands = [{ from = 9, to = 11, text = "x" }]'), "not within 0 to 10"),
+        (("max = 10", 'max = 10\nbands = [{ from = 9, to = 1, text = "x" }]'), "before it begins"),
+        (("max = 10", 'max = 10\nbands = [{ from = 0, to = 1e400, text = "x" }]'), "sensible size"),
+        (
+            (
+                "max = 10",
+                'max = 10\nbands = [{ from = 4, to = 9, text = "x" }, { from = 0, below = 5, text = "y" }]',
+            ),
+            "the bands from 0 and from 4 lie over one another",
+        ),
+        (("[[criteria]]", "[criteria]"), "begin each criterion with"),
+        (("[score]", '[score]\npass = { sum = ["a"] }'), "score.pass: this name is taken"),
+        (("[routing]", '[prompt]\nplaceholders = ["q", "q"]\n[routing]'), "'q' is named twice"),
+        (("[routing]", '[prompt]\nplaceholders = [""]\n[routing]'), "'' names no column"),
+        (("[routing]", "[judge]\ntemperature = -1\n[routing]"), "-1 is below 0"),
+        (("[routing]", 'rationale = ""\n[routing]'), "rationale: is empty"),
+        (("schema = 1", 'schema = 1\nreply = "lines"\nrationale = "a"'), "is a criterion's key too"),
     ],
 )
 def test_a_mistake_is_named_by_its_place(tmp_path: Path, edit: tuple[str, str], message: str) -> None:
@@ -170,6 +196,37 @@ def test_a_mistake_is_named_by_its_place(tmp_path: Path, edit: tuple[str, str], 
     with pytest.raises(ProtocolError, match=r"p\.toml") as caught:
         load_protocol(protocol_file(tmp_path, SMALL.replace(*edit)))
     assert message in str(caught.value)
+
+
+def test_a_line_of_a_reply_ends_its_key_at_the_first_colon(tmp_path: Path) -> None:
+    """A key that no line could give is refused where the reply is in lines, and only there."""
+    colon = SMALL.replace('"a"', '"a:b"')
+    assert load_protocol(protocol_file(tmp_path, colon)).criteria[0].key == "a:b"
+    with pytest.raises(ProtocolError, match=r"has no colon and no equals sign"):
+        load_protocol(protocol_file(tmp_path, colon.replace("schema = 1", 'schema = 1\nreply = "lines"')))
+
+
+def test_check_notes_what_hardly_anybody_means(tmp_path: Path) -> None:
+    """A mark beyond the scale, which a weighted mean of 0 to 1 invites, and a built-in protocol's id."""
+    text = SMALL.replace('mean = ["a"] }', "weighted = { a = 1 } }\npass_at = 60").replace(
+        "small/", "web-page/"
+    )
+    path = protocol_file(tmp_path, text)
+    done = run(command("protocols", "check", path, "--json"))
+    high, built_in = json.loads(done.stdout)["notes"]
+    assert (done.returncode, "runs from 0 to 1: no task can pass" in high) == (0, True)
+    assert "'web-page/1' is a built-in protocol's" in built_in
+    path.write_text(text.replace("60", "0"), encoding="utf-8")
+    assert "every task that is scored passes" in run(command("protocols", "check", path)).stdout
+    path.write_text(text.replace("60", "0.5"), encoding="utf-8")
+    assert "score.pass_at" not in run(command("protocols", "check", path)).stdout
+
+
+def test_a_protocol_named_without_its_suffix_is_suggested(tmp_path: Path) -> None:
+    """`show posters` beside posters.toml says which file was meant."""
+    protocol_file(tmp_path, SMALL)
+    with pytest.raises(ProtocolError, match=r"did you mean .*p\.toml\?"):
+        load_protocol(str(tmp_path / "p"))
 
 
 def test_all_mistakes_of_a_kind_are_listed_at_once(tmp_path: Path) -> None:
@@ -380,6 +437,17 @@ def test_a_rubric_that_is_a_text_is_the_question_as_it_stands(rubric: str) -> No
     own = protocol_for(claw, task)
     assert (own.criteria[0].key, own.criteria[0].question, own.criteria[0].max) == ("overall", rubric, 10)
     assert f"- overall (number from 0 to 10): {rubric}\n" in prompt_fields(own, task)["semantic_rubric"]
+
+
+def test_a_list_of_texts_is_neither_a_rubric_nor_a_text() -> None:
+    """It is refused, not asked as a text of brackets and quotation marks; a quoted beginning is a text."""
+    claw = load_protocol("enterprise-claw")
+    task = Task(id="t", fields={"semantic_rubric": '["Is it all?", "Is it clear?"]'}, labels={}, row=1)
+    with pytest.raises(ProtocolError, match=r"criteria\.0"):
+        protocol_for(claw, task)
+    quoted = '["Title"] must stand at the top'
+    own = protocol_for(claw, Task(id="t", fields={"semantic_rubric": quoted}, labels={}, row=1))
+    assert own.criteria[0].question == quoted
 
 
 DRAWN = st.tuples(st.integers(0, 50), st.integers(1, 50), st.integers(1, 9), st.integers(0, 100))

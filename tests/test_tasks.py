@@ -39,6 +39,15 @@ def test_text_is_passed_on_unchanged(tmp_path: Path) -> None:
     assert [item.fields["prompt"] for item in loaded] == texts
 
 
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
+def test_a_key_given_twice_is_refused(tmp_path: Path, name: str) -> None:
+    """Which of two values was meant would be a guess, be it of the task or deeper in it."""
+    for row in ('{"task_id": "a", "task_id": "b"}', '{"task_id": "a", "rubric": [{"key": "x", "key": "y"}]}'):
+        file = write(tmp_path / name, row if name == "t.jsonl" else f"[{row}]")
+        with pytest.raises(TaskError, match=r"key '(task_id|key)' stands twice in one object"):
+            load_tasks(file, placeholders=[])
+
+
 def test_every_format_gives_the_same_tasks(tmp_path: Path) -> None:
     """JSON lines, JSON, CSV and XLSX of the same rows are the same tasks."""
     rows = [

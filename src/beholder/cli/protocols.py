@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from beholder.cli.common import EXIT_USER, PATH, json_flag, print_json
+
+if TYPE_CHECKING:
+    from beholder.records import Protocol
 
 
 @click.group(epilog="Example: beholder protocols show gis-bench")
@@ -77,8 +81,9 @@ def protocols_check(file: Path, *, as_json: bool) -> None:
         sys.exit(EXIT_USER)
     protocol = load_protocol(file)
     described, loose = describe_protocol(protocol), undeclared_placeholders(protocol)
+    notes = _notes(protocol)
     if as_json:
-        print_json({"ok": True, **described, "sent_as_it_stands": loose})
+        print_json({"ok": True, **described, "sent_as_it_stands": loose, "notes": notes})
         return
     count = len(described["criteria"])
     click.echo(f"{file}: good. {described['id']}, {count} criteri{'on' if count == 1 else 'a'}")
@@ -86,6 +91,26 @@ def protocols_check(file: Path, *, as_json: bool) -> None:
         click.echo(f"  {name} {value}")
     for name in loose:
         click.echo(f"note: {{{name}}} is no placeholder of [prompt], so it is sent as it stands")
+    for note in notes:
+        click.echo(f"note: {note}")
+
+
+def _notes(protocol: Protocol) -> list[str]:
+    """What a protocol may say, and hardly anybody means."""
+    from beholder.protocols import builtin_ids
+    from beholder.scoring import score_range
+
+    notes = []
+    low, high = score_range(protocol.score, protocol.criteria)
+    mark = protocol.score.pass_at
+    if mark is not None and not low < mark <= high:
+        result = "every task that is scored passes" if mark <= low else "no task can pass"
+        notes.append(f"score.pass_at = {mark} and main runs from {float(low):g} to {float(high):g}: {result}")
+    if protocol.id in builtin_ids():
+        notes.append(
+            f"id = {protocol.id!r} is a built-in protocol's; choose another, or results are mixed up"
+        )
+    return notes
 
 
 @protocols.command("new", epilog="Example: beholder protocols new poster-review")

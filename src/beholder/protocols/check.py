@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -122,6 +123,10 @@ def _read_toml(text: str) -> tuple[dict[str, Any], str, list[Finding]]:
             found = re.search(r"^(.*) \(at line (\d+), column \d+\)", str(error), re.DOTALL)
             number = int(found[2]) if found else len(lines)
             what = (found[1] if found else str(error)).rstrip(".")
+        except (ValueError, ArithmeticError, RecursionError):
+            # Not a matter of grammar: a number of thousands of digits, brackets nested by the thousand.
+            message = "a number in it is too long, or it is nested too deeply; write it shorter"
+            return {}, "", [Finding(path=(), message=message, slug="toml")]
         # A bracket or quotation mark that is open makes each line after it look broken: told once.
         torn = bool(dropped) and not any(line.strip() for line in lines[dropped[-1] : number - 1])
         if not torn:
@@ -147,6 +152,11 @@ def check_document(raw: Mapping[str, Any]) -> tuple[Parts, list[Finding]]:
     findings += _score_findings(raw, nodes, wrong, tuple(c for _, c in criteria))
     findings += _section_findings(raw)
     rationale = raw.get("rationale", "reason")
+    if isinstance(rationale, str) and not rationale.strip():
+        message = "is empty; name the reply's key for the judge's words, such as \"reason\""
+        findings.append(Finding(path=("rationale",), message=message))
+    if raw.get("reply") == "lines":
+        findings += _unreadable_lines(criteria)
     if rationale in {c.key for _, c in criteria}:
         findings.append(
             Finding(path=("rationale",), message=f"{rationale!r} is a criterion's key too; choose another")
@@ -191,6 +201,10 @@ def shape_finding(item: Any, prefix: Place = ()) -> Finding:
             else "write 64 hexadecimal digits in lower case"
         )
         return Finding(path=path, message=f"{item['input']!r} has another form; {fix}")
+    if path == ("criteria",) and kind == "tuple_type":
+        return Finding(
+            path=path, message="is no list; begin each criterion with [[criteria]], in two brackets"
+        )
     message = f"{item['msg'][0].lower()}{item['msg'][1:]}"
     fix = _FIXES.get(kind, "")
     return Finding(path=path, message=f"{message}; {fix}" if fix else message)
@@ -244,6 +258,8 @@ def _criterion_problems(criterion: Criterion) -> Iterator[tuple[str, str]]:
     """(key it stands under, sentence)."""
     if not criterion.key.strip() or criterion.key != criterion.key.strip():
         yield "key", "a key has no blanks around it, and is not empty"
+    if any(sign == '"' or not sign.isprintable() for sign in criterion.key):
+        yield "key", "a key is one line of letters and signs, without quotation marks; the reply repeats it"
     if criterion.key in {"main", "pass", "pass_at"}:
         yield "key", "this name is taken by [score]; choose another"
     if not (is_sensible(criterion.min) and is_sensible(criterion.max)):
@@ -253,7 +269,18 @@ def _criterion_problems(criterion: Criterion) -> Iterator[tuple[str, str]]:
         yield "max", f"min {criterion.min} is not below max {criterion.max}; exchange or correct them"
     if criterion.type == "bool" and not (criterion.min == 0 and criterion.max == 1):
         yield "type", "a bool runs from 0 to 1; leave min and max out"
+    if criterion.type == "int":
+        for name, value in (("min", criterion.min), ("max", criterion.max)):
+            if value != value.to_integral_value():
+                yield name, f'{name} {value} is no whole number; round it, or say type = "float"'
+    if criterion.allowed == ():
+        yield "allowed", "allows no value at all; name some, or leave it out"
     for value in criterion.allowed or ():
+        if not is_sensible(value):
+            yield "allowed", f"allowed value {value} must be finite and of a sensible size"
+            continue
+        if criterion.type != "float" and value != value.to_integral_value():
+            yield "allowed", f'allowed value {value} is no whole number; round it, or say type = "float"'
         if not criterion.min <= value <= criterion.max:
             yield (
                 "allowed",
@@ -264,11 +291,48 @@ def _criterion_problems(criterion: Criterion) -> Iterator[tuple[str, str]]:
     for band in criterion.bands:
         if (band.below is None) == (band.to is None):
             yield "bands", "a band ends either below a value or at one: give one of below, to"
+        if not all(is_sensible(end) for end in (band.start, band.below, band.to) if end is not None):
+            yield "bands", "the ends of a band must be finite and of a sensible size"
+    yield from _band_problems(criterion)
+
+
+def _band_problems(criterion: Criterion) -> Iterator[tuple[str, str]]:
+    """Bands that are no stretch of the scale, or lie over one another; gaps are the author's to leave."""
+    ended = [
+        (band.start, end)
+        for band in criterion.bands
+        for end in (band.below, band.to)
+        if end is not None and is_sensible(band.start) and is_sensible(end)
+    ]
+    found: list[tuple[Decimal, Decimal]] = []
+    for start, end in ended:
+        if start > end:
+            yield "bands", f"the band from {start} ends at {end}, before it begins; exchange or correct them"
+        elif not (criterion.min <= start and end <= criterion.max):
+            scale = f"{criterion.min} to {criterion.max}"
+            yield "bands", f"the band from {start} to {end} is not within {scale}; correct one of them"
+        else:
+            found.append((start, end))
+    found.sort()
+    for (start, end), (after, _) in pairwise(found):
+        if after < end:
+            message = f"the bands from {start} and from {after} lie over one another; end the first earlier"
+            yield "bands", message
 
 
 def is_sensible(number: Decimal) -> bool:
     """Whether a number can stand on a scale: 1e400 is a valid decimal and no float."""
     return number.is_finite() and abs(number.adjusted()) <= 50
+
+
+def _unreadable_lines(criteria: Sequence[tuple[int, Criterion]]) -> Iterator[Finding]:
+    """A line `KEY: value` ends its key at the first colon or equals sign."""
+    for at, criterion in criteria:
+        if set(criterion.key) & set(":：="):
+            message = (
+                f"criterion {criterion.key!r}: in a reply of lines a key has no colon and no equals sign"
+            )
+            yield Finding(path=("criteria", at, "key"), message=message)
 
 
 def _good_nodes(raw: Any) -> tuple[dict[str, ScoreNode], set[str]]:
@@ -331,6 +395,9 @@ def _section_findings(raw: Mapping[str, Any]) -> Iterator[Finding]:
     judge = _part(JudgeDefaults, raw, "judge")
     if judge is not None and judge.max_tokens < 1:
         yield Finding(path=("judge", "max_tokens"), message=f"{judge.max_tokens} is below 1; 1024 is usual")
+    if judge is not None and judge.temperature is not None and judge.temperature < 0:
+        message = f"{judge.temperature} is below 0; 0 is the least"
+        yield Finding(path=("judge", "temperature"), message=message)
     if judge is not None and not 0 <= judge.min_interval_s <= 3600:
         message = f"{judge.min_interval_s} is not within 0 to 3600 seconds"
         yield Finding(path=("judge", "min_interval_s"), message=message)
@@ -340,6 +407,7 @@ def _section_findings(raw: Mapping[str, Any]) -> Iterator[Finding]:
     prompt = _part(PromptSection, raw, "prompt")
     if prompt is not None and prompt.text is not None and prompt.file is not None:
         yield Finding(path=("prompt",), message="text and file are both given; keep one")
+    yield from _placeholder_findings(prompt.placeholders or () if prompt is not None else ())
     _part(AbsentSection, raw, "absent")
     yield from _per_task_findings(raw, _part(PerTask, raw, "per_task"))
 
@@ -400,6 +468,16 @@ def _table_findings(table: ResultTable | None) -> Iterator[Finding]:
             known = ", ".join((*TABLE_FIELDS, *(f"{prefix}:NAME" for prefix in TABLE_PREFIXES)))
             message = f"table column {column.name!r}: no source {column.source!r}; the sources are {known}"
             yield Finding(path=("table", "columns", at), message=message)
+
+
+def _placeholder_findings(names: tuple[str, ...]) -> Iterator[Finding]:
+    for at, name in enumerate(names):
+        path: Place = ("prompt", "placeholders", at)
+        if not name.strip() or set(name) & set("{}"):
+            message = f'{name!r} names no column; write the name that stands in braces, such as "prompt"'
+            yield Finding(path=path, message=message)
+        elif name in names[:at]:
+            yield Finding(path=path, message=f"{name!r} is named twice; once is enough")
 
 
 def _per_task_findings(raw: Mapping[str, Any], per_task: PerTask | None) -> Iterator[Finding]:

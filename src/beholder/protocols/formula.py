@@ -79,6 +79,8 @@ def _node_problems(
         return
     if name in keys:
         yield "a criterion has the same name; choose another"
+    if name == "pass":
+        yield "this name is taken by what pass_at decides; choose another"
     if not uses(node):
         yield f"{kinds[0]} of nothing; name at least one criterion"
     for used in uses(node):

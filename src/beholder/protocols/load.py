@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from importlib import resources
@@ -83,8 +83,8 @@ def _resolve(
 ) -> tuple[Protocol | None, list[Finding]]:
     parts, findings = check_text(text)
     shape = parts.shape
-    if shape is None:
-        return None, findings
+    if shape is None or not all(is_sensible(end) for c in shape.criteria for end in _numbers_of(c)):
+        return None, findings  # a number without measure cannot even be written into a prompt
     prompt, more = _prompt(shape, folder, prompt_file)
     lines = key_lines(text) if more else {}
     findings += [replace(finding, line=line_of(finding.path, lines)) for finding in more]
@@ -110,6 +110,12 @@ def _resolve(
         table=shape.table,
         per_task=shape.per_task,
     ), []
+
+
+def _numbers_of(criterion: Criterion) -> Iterator[Decimal]:
+    yield from (criterion.min, criterion.max, *(criterion.allowed or ()))
+    for band in criterion.bands:
+        yield from (end for end in (band.start, band.below, band.to) if end is not None)
 
 
 def parse_criteria(raw: Any, name: str) -> tuple[Criterion, ...]:
@@ -163,8 +169,10 @@ def _read_source(ref: str | Path) -> tuple[str, str, Any]:
     path = Path(ref)
     if not path.is_file():
         known = ", ".join(builtin_ids())
+        beside = path.with_name(f"{path.name}.toml") if path.name else path
+        hint = f"; did you mean {beside}?" if beside.is_file() else ""
         raise ProtocolError(
-            f"no protocol {str(ref)!r}: it is no file, and the built-in ones are {known}",
+            f"no protocol {str(ref)!r}: it is no file, and the built-in ones are {known}{hint}",
             slug="unknown_protocol",
             concerns=str(ref),
         )

@@ -120,8 +120,19 @@ def _number(value: Decimal) -> int | float:
 def _listed(rubric: str, name: str) -> Any:
     """The rubric as a list or table; None where it is a text. Raises ProtocolError for a broken list."""
     if not _LIKE_JSON.match(rubric):
-        return None
+        return _texts(rubric)
     try:
         return json.loads(rubric, parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"{name}: begins like a list of criteria and is no JSON: {error}") from None
+
+
+def _texts(rubric: str) -> list[Any] | None:
+    """A list of texts, which is no list of criteria and no text either; None for a text in brackets."""
+    if not rubric.lstrip().startswith('["'):
+        return None
+    try:
+        found = json.loads(rubric)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, list) else None

@@ -378,14 +378,26 @@ def _jsonl_rows(file: Path) -> Iterator[_Found]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            row = json.loads(line, object_pairs_hook=_once)
+        except json.JSONDecodeError as error:
             yield FileProblem(message=f"not JSON: {error}", line=number)
+            continue
+        except (ValueError, RecursionError) as error:  # a key twice, a number of too many digits, or too deep
+            yield FileProblem(message=f"not usable: {error}", line=number)
             continue
         if isinstance(row, dict):
             yield _Row(number, number, row)
         else:
             yield FileProblem(message=_NO_OBJECT, line=number)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object each of whose keys stands once: which of two values was meant would be a guess."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for n, (key, _) in enumerate(pairs) if key in dict(pairs[:n]))
+        raise ValueError(f"key {twice!r} stands twice in one object; keep one")
+    return found
 
 
 _NO_OBJECT = "a task is an object, such as {'task_id': …}"
@@ -397,12 +409,12 @@ def _json_rows(file: Path) -> Iterator[_Found]:
         yield content
         return
     try:
-        data = json.loads(content)
+        data = json.loads(content, object_pairs_hook=_once)
     except json.JSONDecodeError as error:
         yield FileProblem(message=f"not JSON: {error.msg} (column {error.colno})", line=error.lineno)
         return
-    except (ValueError, RecursionError) as error:  # a number of too many digits, or too deep
-        yield FileProblem(message=f"not JSON: {error}")
+    except (ValueError, RecursionError) as error:  # a key twice, a number of too many digits, or too deep
+        yield FileProblem(message=f"not usable: {error}")
         return
     if isinstance(data, dict) and isinstance(data.get("tasks"), list):
         data = data["tasks"]
