@@ -499,3 +499,15 @@ def test_texts_beside_pictures(tmp_path: Path, texts: tuple[str, ...]) -> None:
     names = {"response": "response.txt", "artifacts": "b.md"}
     assert [name for name, _ in shown.texts] == [names[text] for text in texts]
     assert len(shown.pictures) == 1
+
+
+def test_a_name_that_is_no_text(tmp_path: Path) -> None:
+    """A file whose name is no UTF-8 is shown like any other, under a name that can be written."""
+    name = os.fsdecode(b"bad\xff.md")
+    try:
+        one = submission(tmp_path / "a", {name: "# Notes"})
+    except OSError as error:
+        pytest.skip(f"this file system takes no such name: {error}")
+    (shown,) = prepare(one, routing=STRICT)
+    assert (shown.status, shown.texts) == ("ok", (("bad\\udcff.md", "# Notes"),))
+    assert [artifact.name for artifact in shown.artifacts] == ["bad\\udcff.md"]

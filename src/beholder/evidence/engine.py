@@ -125,6 +125,7 @@ class EvidenceEngine:
         What the submission is to blame for is `absent`, what we are to blame for `unscored`; neither raises.
         With several artifacts chosen, one that can be shown is enough.
         """
+        submission = _with_plain_names(submission)
         selection = select_artifacts(submission, self._routing, texts_beside="artifacts" in self._texts)
         if selection.route == "none":
             return _nothing(selection)
@@ -279,6 +280,13 @@ def _record(
         detail=detail,
         facts=facts or {},
     )
+
+
+def _with_plain_names(submission: Submission) -> Submission:
+    """The submission with names that can be written as UTF-8: a file system holds bytes that are none."""
+    named = [one.name.encode("utf-8", "backslashreplace").decode() for one in submission.artifacts]
+    artifacts = (replace(one, name=name) for one, name in zip(submission.artifacts, named, strict=True))
+    return replace(submission, artifacts=tuple(artifacts))
 
 
 def _response_shown(words: str, keep: int) -> _Result:
