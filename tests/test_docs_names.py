@@ -290,6 +290,15 @@ def test_each_reason_and_flag_is_explained() -> None:
     assert [code for code in [*REASONS, *FLAGS] if f"`{code}`" not in text] == []
 
 
+def test_each_kind_of_problem_is_explained_and_no_other() -> None:
+    """Of `validate-run`, by the list in its room's docstring."""
+    from beholder import validation
+
+    kinds = set(re.findall(r"^    (\w+)  ", str(validation.__doc__), re.MULTILINE))
+    assert len(kinds) > 10
+    assert names_in(first_cells(PAGES["docs/results.md"], "## Before a run")) == kinds
+
+
 def test_each_public_name_is_on_the_page_for_python() -> None:
     """In code, with its arguments as they are."""
     text = PAGES["docs/python-api.md"]
