@@ -111,6 +111,19 @@ def test_placeholders() -> None:
     assert ready(trusted).data == trusted
 
 
+def test_volatile_functions() -> None:
+    """Functions that give another value each time are named, unless their sheet is hidden; others are not."""
+
+    def fill(book: Any) -> None:
+        book.active.append(["=RAND()", "=TODAY()+1", "=SUM(A1:A1)", "=BRAND(1)", '="NOW"'])
+        hidden = book.create_sheet("hidden")
+        hidden["A1"] = "=NOW()"
+        hidden.sheet_state = "hidden"
+
+    assert ready(xlsx(fill)).volatile == ("RAND", "TODAY")
+    assert ready(xlsx(lambda book: book.active.append(["=1+1"]))).volatile == ()
+
+
 def test_scrolled_back() -> None:
     """A sheet that was saved scrolled down is drawn from its first cell on; one at its top is left alone."""
 

@@ -77,7 +77,7 @@ async def _workbook(
 ) -> Converted:
     retried = False
     ready = await run(MODULE, "ready_workbook", job, Workbook, suffix=file.suffix)
-    states, edits, not_computed = ready.sheets, ready.edits, ready.not_computed
+    states, edits, not_computed, volatile = ready.sheets, ready.edits, ready.not_computed, ready.volatile
     if ready.through_ods:
         made = await suite.convert(job.name, ready.suffix, ready.data, target="ods")
         retried = made.retried
@@ -107,6 +107,9 @@ async def _workbook(
     if not_computed:
         detail = f"no value was saved for formulas with {', '.join(not_computed)}"
         warnings.append(Warning_(code="formula_not_computed", detail=detail, source=job.name))
+    if volatile:
+        detail = f"formulas with {', '.join(volatile)} give another value each time the workbook is drawn"
+        warnings.append(Warning_(code="page_not_settled", detail=detail, source=job.name))
     return Converted(pdf=pages.pdf, sheets=pages.sheets, facts=facts | _told(suite), warnings=tuple(warnings))
 
 

@@ -66,6 +66,7 @@ class Workbook:
         edits: What was done to the file, for people.
         through_ods: It must become an ODS first, and be made ready in that form.
         not_computed: Functions of formulas that have no value and that LibreOffice may not know.
+        volatile: Functions of formulas on visible sheets that give another value each time.
     """
 
     data: bytes = field(repr=False)
@@ -74,6 +75,7 @@ class Workbook:
     edits: tuple[str, ...] = ()
     through_ods: bool = False
     not_computed: tuple[str, ...] = ()
+    volatile: tuple[str, ...] = ()
 
 
 def column_name(index: int) -> str:

@@ -53,6 +53,9 @@ _NEW_FUNCTIONS = re.compile(
 )
 """Functions of Excel 2021 and later that LibreOffice 7 does not know."""
 
+_VOLATILE = re.compile(r"\b(NOW|RAND|RANDARRAY|RANDBETWEEN|TODAY)\s*\(")
+"""Functions that are computed anew whenever a workbook is opened."""
+
 _STATES: dict[str, Literal["hidden", "veryHidden"]] = {"hidden": "hidden", "veryHidden": "veryHidden"}
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _TRUE = ("1", "true", "on")
@@ -103,6 +106,7 @@ class _Scanned:
     data_at: int | None = None
     zero_height: bool = False
     not_computed: set[str] = field(default_factory=set)
+    volatile: set[str] = field(default_factory=set)
     tall: bool = False
 
 
@@ -126,6 +130,7 @@ class _Book:
         self.edits: set[str] = set()
         self.compute = False
         self.not_computed: set[str] = set()
+        self.volatile: set[str] = set()
         self.wide = False
         self.tall = False
         self.computed: dict[str, bytes] = {}
@@ -192,6 +197,7 @@ class _Book:
                 edits=("placeholders of formulas taken out",) if self.computed else (),
                 through_ods=True,
                 not_computed=tuple(sorted(self.not_computed)),
+                volatile=tuple(sorted(self.volatile)),
             )
         return Workbook(
             data=self.written(self.parts) if self.parts else self.job.data,
@@ -199,6 +205,7 @@ class _Book:
             sheets=tuple(sheets),
             edits=tuple(sorted(self.edits)),
             not_computed=tuple(sorted(self.not_computed)),
+            volatile=tuple(sorted(self.volatile)),
         )
 
     def written(self, parts: dict[str, bytes]) -> bytes:
@@ -338,6 +345,8 @@ class _Book:
         data = self.scan(part, pass_.scanner)
         found = pass_.finished()
         self.not_computed |= found.not_computed
+        if state not in _STATES:
+            self.volatile |= found.volatile
         drawn: list[tuple[int, int]] = []
         if found.drawing:
             drawing = self.relations(part).get(found.drawing, ("", ""))[1]
@@ -557,6 +566,8 @@ class _SheetPass:
 
     def end_cell(self) -> None:
         value = "".join(self.value)
+        if self.formula:
+            self.found.volatile |= set(_VOLATILE.findall(self.formula))
         if self.formula and not value:
             self.found.not_computed |= set(_NEW_FUNCTIONS.findall(self.formula))
         if not value and self.formula is None and not self.has_text:
