@@ -13,12 +13,15 @@ from PIL import Image
 
 import beholder
 from beholder.detection.demo import run_demo
-from tests.fakes.pages import DOCS, ROOT, Shell, blocks_of, commands_of, needs_a_judge, run_page
+from beholder.judges.scripted import ERRORS, EXTRAS, load_script
+from beholder.records import TABLE_FIELDS, TABLE_PREFIXES
+from beholder.rules import parse_rules
+from tests.fakes.docs import DOCS, ROOT, Shell, blocks_of, commands_of, needs_a_judge, run_page
 from tests.fakes.runs import gis_reply, picture, rows_of
 
 TASKS = [f"map-{number}" for number in range(8)]
 GIS = ROOT / "src" / "beholder" / "protocols" / "builtin"
-GIVES_NOTHING = {"architecture.md", "decisions.md", "index.md", "protocols.md", "rules.md"}
+GIVES_NOTHING = {"architecture.md", "decisions.md", "index.md", "judges.md", "protocols.md", "rules.md"}
 """Pages without a command that runs without a judge. A page that gets one leaves this list."""
 
 
@@ -167,6 +170,32 @@ def test_the_python_of_the_readme_names_what_there_is() -> None:
     for name in ("tasks", "run_dirs", "out_dir", "protocol"):
         assert f"{name}=" in block.content
         assert name in beholder.RunSpec.__dataclass_fields__
+
+
+def test_the_scripted_replies_of_the_page_on_judges_are_read(tmp_path: Path) -> None:
+    """Each line of the example, and every error that the page lists."""
+    text = (DOCS / "judges.md").read_text("utf-8")
+    lines = [line for block in blocks_of(text) for line in block.content.splitlines() if line.startswith("{")]
+    file = tmp_path / "replies.jsonl"
+    file.write_text("\n".join(lines) + "\n", "utf-8")
+    assert len(load_script(file)) == len(lines) == 4
+    for word in (*ERRORS, *EXTRAS):
+        assert f"`{word}`" in text.split("## Scripted replies")[1], word
+
+
+def test_the_rules_of_the_page_are_good_ones() -> None:
+    """The example has each type once, and each as it must be written."""
+    (block,) = [one for one in blocks_of((DOCS / "rules.md").read_text("utf-8")) if one.language == "shell"]
+    rules = parse_rules(json.loads("{" + block.content + "}")["evaluation"]["rule_based"])
+    assert [rule.problem for rule in rules] == [None] * 5
+    assert len({rule.type for rule in rules}) == 5
+
+
+def test_every_source_of_a_table_is_on_the_page_of_protocols() -> None:
+    """`[table]`: fields and prefixes, in the order of the code."""
+    listed = (DOCS / "protocols.md").read_text("utf-8").split("## `[table]` sources")[1].split("`")[1]
+    names = [name.split(":")[0] for name in listed.replace("\n", " ").split(", ")]
+    assert names == [*TABLE_FIELDS, *TABLE_PREFIXES]
 
 
 def test_every_section_of_a_protocol_is_in_the_starter() -> None:

@@ -19,7 +19,7 @@ from beholder import records
 from beholder.cli import main
 from beholder.judges.keys import HOST_KEYS
 from beholder.report.words import FLAGS, REASONS, WARNINGS
-from tests.fakes.pages import DOCS, ROOT, blocks_of, code_of
+from tests.fakes.docs import DOCS, ROOT, blocks_of, code_of
 
 PAGES = {
     str(path.relative_to(ROOT)): path.read_text("utf-8")
