@@ -492,7 +492,7 @@ def test_strict_visual_route_shows_pictures_only(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("texts", [(), ("response",), ("artifacts",), ("response", "artifacts")])
 def test_texts_beside_pictures(tmp_path: Path, texts: tuple[str, ...]) -> None:
-    """Where one judge sees all, texts are shown beside pictures if the prompt has a place for them, else not."""
+    """Where one judge sees all, texts are shown beside pictures only if the prompt has a place for them."""
     routing = replace(STRICT, kind="visual")
     one = submission(tmp_path / "a", {"a.png": png(), "b.md": "# Notes"})
     (shown,) = prepare(replace(one, response="Done."), routing=routing, engine={"texts": texts})
