@@ -99,7 +99,7 @@ def test_pictures_and_verdicts_are_linked_where_they_lie(two: list[Path], tmp_pa
     assert len(sources) == 10
     for source in sources:
         assert (tmp_path / unquote(source)).is_file()
-    verdicts = re.findall(r'href="([^"]+)#task=([^"]+)">verdict', page)
+    verdicts = re.findall(r'href="([^"]+)#task=([^"]+)" aria-label', page)
     assert len(verdicts) == 6
     assert {(tmp_path / link).resolve() for link, _ in verdicts} == {(two[0] / "report.html").resolve()}
 
@@ -110,6 +110,8 @@ def test_nothing_of_names_becomes_markup(two: list[Path], tmp_path: Path) -> Non
     assert SCRIPT not in page
     assert "<script" not in page
     assert "&lt;script&gt;" in page
+    assert 'aria-label="verdict on t2, A"' in page
+    assert "Of each run&#39;s own mean: t interval over tasks." in page
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
     assert policy is not None
     assert "script-src" not in policy[1]

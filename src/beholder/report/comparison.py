@@ -164,9 +164,13 @@ def build_comparison(
         pass_at="" if scale.pass_at is None else numbers.plain(scale.pass_at, 2),
         pairs=tuple(_pair(pair, by_name, runs, scale) for pair in pairs),
         people=people_of(shown),
-        method=method_of(document) if pairs else "",
+        method=f"{method_of(document)} Of each run's own mean: {_own_methods(shown)}." if pairs else "",
         version=beholder.__version__,
     )
+
+
+def _own_methods(runs: Sequence[Run]) -> str:
+    return "; ".join(dict.fromkeys(str(run.summary.get("ci_method") or "not told") for run in runs))
 
 
 def _run(run: RunRows, page_dir: Path, human: Json) -> Run:

@@ -36,6 +36,7 @@ def render_markdown(view: ReportView) -> str:
     sections = [
         _head(view),
         _ranking(view),
+        _steadiness(view),
         _differences(view),
         _criteria(view),
         _reasons(view),
@@ -94,6 +95,32 @@ def _ranking(view: ReportView) -> list[str]:
 
 def _with(value: str, interval: str) -> str:
     return value if interval == numbers.DASH else f"{value} {interval}"
+
+
+def _steadiness(view: ReportView) -> list[str]:
+    if not view.steadiness:
+        return []
+    head = [
+        "Model",
+        "Tasks",
+        "Spread",
+        "Verdict flips",
+        "ICC of one",
+        "ICC of the mean",
+        "Near the pass mark",
+    ]
+    rows = [
+        [
+            escape(one.name),
+            one.tasks,
+            one.spread,
+            _with(*one.flips) if one.flips else numbers.DASH,
+            *(f"{value} {escape(interval)}".rstrip() for value, interval in (one.icc1, one.icck)),
+            numbers.count(one.n_near),
+        ]
+        for one in view.steadiness
+    ]
+    return ["## Repeats", "", *table(head, rows, numeric=range(1, len(head)))]
 
 
 def _differences(view: ReportView) -> list[str]:

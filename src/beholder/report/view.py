@@ -27,6 +27,7 @@ from beholder.report.ranking import (
     model_of,
 )
 from beholder.report.repeats import state_of
+from beholder.report.steadiness import SteadyView, steadiness_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class ReportView:
         scale: Of the scores.
         common_tasks: Number of tasks that every model has a score for; None where it does not matter.
         states: Number of items by state, in the order of `words.STATES`.
+        steadiness: How steady the judge is over repeats, per model that has some.
         differences: The models in pairs; None for one.
         people: The judge against people's ratings; None without any.
         no_groups: Labels without a table, with the reason.
@@ -108,6 +110,7 @@ class ReportView:
     groups: tuple[GroupTable, ...]
     no_groups: tuple[tuple[str, str], ...]
     states: tuple[tuple[str, int], ...]
+    steadiness: tuple[SteadyView, ...]
     differences: DifferencesView | None
     people: PeopleView | None
     items: Items
@@ -159,6 +162,7 @@ def build_view(runs: Sequence[Run], joint: Json | None = None) -> ReportView:
         groups=groups,
         no_groups=no_groups,
         states=tuple((state, counts[state]) for state in words.STATES if counts[state]),
+        steadiness=steadiness_of(ranked, scale),
         differences=differences,
         people=people_of(ranked),
         items=Items.of(ranked, scale),
