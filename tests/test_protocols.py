@@ -524,3 +524,7 @@ def test_the_command_pins_a_wording(tmp_path: Path) -> None:
     digest = hashlib.sha256(b"{solution_text}\r\n").hexdigest()
     assert done.returncode == 0
     assert f'sha256 = "{digest}"' in done.stdout
+    section = done.stdout.partition("file of your own:\n")[2]
+    assert tomllib.loads(section)["prompt"] == {
+        "file": "own.txt", "placeholders": ["solution_text"], "sha256": digest,
+    }  # fmt: skip

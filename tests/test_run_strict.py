@@ -349,6 +349,62 @@ def test_a_text_judge_without_a_text_route_is_refused(tmp_path: Path) -> None:
         judge_run(spec)
 
 
+@pytest.mark.parametrize(
+    ("wording", "outcome", "seen"),
+    [
+        ("Grade it.", "unscored", None),
+        ("Grade it. {response}", "scored", ["response.txt"]),
+        ("Grade it. {artifacts}", "scored", ["notes.md"]),
+        ("Grade it. {response} {artifacts}", "scored", ["response.txt", "notes.md"]),
+    ],
+)
+def test_a_wording_without_a_place_for_texts_is_never_asked_about_nothing(
+    tmp_path: Path, wording: str, outcome: str, seen: list[str] | None
+) -> None:
+    """What the prompt has no place for is listed as not shown; with no text left no question is sent."""
+    words = {"response.txt": "my words", "notes.md": "my notes"}
+    tasks, run_dir = claw_run(tmp_path, [claw_task("a")], {"a": words})
+    (tmp_path / "w.txt").write_text(wording)
+    with JudgeServer([rule(text='{"overall": 5, "reason": "ok"}')]) as server:
+        judge_run(
+            RunSpec(
+                tasks=tasks, run_dirs={"m": run_dir}, out_dir=tmp_path / "o", prompt_file=tmp_path / "w.txt",
+                judge="judge-1", base_url=f"{server.url}/v1",
+            )
+        )  # fmt: skip
+        sent = [request.texts[0] for request in server.requests]
+    (row,) = rows_of(tmp_path / "o")
+    assert row["outcome"] == outcome
+    shown = [one["name"] for one in row["evidence"]["artifacts"] if one["status"] == "shown"]
+    assert shown == (seen or [])
+    assert {one["name"] for one in row["evidence"]["not_shown"]} == {"response.txt", "notes.md"} - set(shown)
+    if seen is None:
+        assert (sent, row["reason"], row["main_score"]) == ([], "rejected", None)
+        assert "{response} and {artifacts}" in row["main_score_error"]
+    else:
+        assert [("my words" in sent[0]), ("my notes" in sent[0])] == [
+            "response.txt" in seen, "notes.md" in seen,
+        ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("gone.jsonl", None, "No such file"),
+        ("t.jsonl", "{", "not JSON"),
+        ("t.txt", "x", "are read from .jsonl"),
+    ],
+)
+def test_a_task_file_that_cannot_be_read_says_so_before_asking_for_a_protocol(
+    tmp_path: Path, name: str, content: str | None, words: str
+) -> None:
+    """Its columns are not the trouble."""
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.raises(TaskError, match=words):
+        judge_run(RunSpec(tasks=tmp_path / name, run_dirs={}, out_dir=tmp_path / "o"))
+
+
 def test_tasks_that_tell_no_protocol_need_its_name(tmp_path: Path) -> None:
     """The message lists the built-in ones."""
     (tmp_path / "t.csv").write_text("task_id,prompt\na,x\n")

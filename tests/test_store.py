@@ -129,7 +129,7 @@ def test_unknown_prices_are_counted_and_never_taken_for_nothing(tmp_path: Path) 
 def test_another_question_or_judge_is_refused_with_what_differs(tmp_path: Path) -> None:
     """The message names the pin and both values; nothing is changed."""
     OutDir(tmp_path / "o", PINS).close()
-    with pytest.raises(StoreError, match=r"judge: there .*scripted/x.*now .*scripted/y"):
+    with pytest.raises(StoreError, match=r"  - judge\.model: there scripted/x, now scripted/y\n"):
         OutDir(tmp_path / "o", {**PINS, "judge": {"model": "scripted/y"}})
     OutDir(tmp_path / "o", PINS).close()
 

@@ -143,4 +143,6 @@ def protocols_pin(protocol: str, prompt_file: Path, *, as_json: bool) -> None:
     click.echo(f"  placeholders    {found}")
     click.echo(f"Run it:  beholder judge-run --protocol {protocol} --prompt-file {prompt_file} …")
     click.echo("Pin it in a protocol file of your own:")
-    click.echo(f'  [prompt]\n  file = "{prompt_file.name}"\n  sha256 = "{described["prompt"]["sha256"]}"')
+    placeholders = ", ".join(f'"{name}"' for name in described["prompt"]["placeholders"])
+    click.echo(f'  [prompt]\n  file = "{prompt_file.name}"')
+    click.echo(f'  placeholders = [{placeholders}]\n  sha256 = "{described["prompt"]["sha256"]}"')

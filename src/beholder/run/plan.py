@@ -96,6 +96,7 @@ def plan_run(spec: RunSpec) -> Plan:
     """
     ref = spec.protocol if spec.protocol is not None else told_protocol(spec.tasks, spec.columns)
     if ref is None:
+        load_tasks(spec.tasks, columns=spec.columns)  # a file that cannot be read says so first
         raise ConfigError(
             f"{spec.tasks}: its columns do not tell which protocol they are for; say --protocol, one of "
             f"{', '.join(builtin_ids())} or a file of your own",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Protocol as Interface
 from beholder.errors import JudgeError, JudgeRejected, SpecError, StoreError
 from beholder.evidence import from_manifest, to_manifest
 from beholder.judges import (
+    RESPONSE_NAME,
     CallContext,
     Endpoint,
     Judge,
@@ -156,7 +157,7 @@ class TaskJudge:
                 detail="the run ended before this task",
             )
             return ended, self.plan.evidence_sha256
-        evidence = await self.engine.prepare(submission)
+        evidence = only_placed(await self.engine.prepare(submission), case.protocol.prompt.placeholders)
         pictures = tuple(
             replace(picture, path=f"image-{number}{_SUFFIXES[picture.media_type]}")
             for number, picture in enumerate(evidence.pictures, start=1)
@@ -336,6 +337,40 @@ def _loaded(one: _Media, folder: Path) -> _Media:
         return replace(one, data=(folder / one.path).read_bytes())
     except OSError:
         return one
+
+
+def only_placed(evidence: Evidence, placeholders: Collection[str]) -> Evidence:
+    """Evidence of the text route without the texts that the prompt has no place for, which are listed.
+
+    A wording of the user's own is sent as it stands. If it has a place for none of the texts, the judge would
+    be asked about nothing: that is no question to send.
+    """
+    if evidence.status != "ok" or evidence.route != "text":
+        return evidence
+    unplaced = {name for name, _ in evidence.texts if _place_of(name) not in placeholders}
+    if not unplaced:
+        return evidence
+    left_out = replace(
+        evidence,
+        texts=tuple(text for text in evidence.texts if text[0] not in unplaced),
+        artifacts=tuple(
+            replace(one, status="not_shown", reason="not_selected", detail="the prompt has no place for it")
+            if one.name in unplaced and one.status == "shown"
+            else one
+            for one in evidence.artifacts
+        ),
+        warnings=tuple(one for one in evidence.warnings if one.source not in unplaced),
+    )
+    if left_out.texts:
+        return left_out
+    places = " and ".join(sorted({f"{{{_place_of(name)}}}" for name in unplaced}, reverse=True))
+    detail = f"the prompt has no place for this submission's texts; write {places} into it"
+    return replace(left_out, status="unscored", reason="rejected", detail=detail)
+
+
+def _place_of(name: str) -> str:
+    """The placeholder that a text is shown by."""
+    return "response" if name == RESPONSE_NAME else "artifacts"
 
 
 def call_keys(

@@ -129,7 +129,9 @@ def check_pins(path: Path, pins: Mapping[str, Any]) -> bool:
     if not differing:
         return False
     listed = "".join(
-        f"\n  - {name}: there {there.get('pins', {}).get(name)!r}, now {pins[name]!r}" for name in differing
+        f"\n  - {line}"
+        for name in differing
+        for line in _unlike(name, there.get("pins", {}).get(name), pins[name])
     )
     raise StoreError(
         f"{path}: its replies answer another question or come from another judge:{listed}\n"
@@ -137,6 +139,23 @@ def check_pins(path: Path, pins: Mapping[str, Any]) -> bool:
         slug="pinned",
         concerns=str(path),
     )
+
+
+def _unlike(name: str, there: Any, now: Any) -> Iterator[str]:
+    """Two pins as lines that name what differs; of a table, the keys that do."""
+    if isinstance(there, Mapping) and isinstance(now, Mapping):
+        for key in dict.fromkeys([*there, *now]):
+            if there.get(key) != now.get(key):
+                yield from _unlike(f"{name}.{key}", there.get(key), now.get(key))
+    else:
+        yield f"{name}: there {_shown(there)}, now {_shown(now)}"
+
+
+def _shown(value: Any) -> str:
+    """A pin's value for people; what was left out is none."""
+    if value is None:
+        return "none"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
