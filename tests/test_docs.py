@@ -23,6 +23,8 @@ TASKS = [f"map-{number}" for number in range(8)]
 GIS = ROOT / "src" / "beholder" / "protocols" / "builtin"
 GIVES_NOTHING = {"architecture.md", "decisions.md", "index.md", "judges.md", "protocols.md", "rules.md"}
 """Pages without a command that runs without a judge. A page that gets one leaves this list."""
+LONG = {"results.md"}
+"""Pages of many commands, each of which has short tests of its own."""
 
 
 # --- what a reader has at hand ------------------------------------------------------------------
@@ -126,7 +128,12 @@ AT_HAND: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.parametrize(
-    "page", sorted(path.name for path in DOCS.glob("*.md") if path.name not in GIVES_NOTHING)
+    "page",
+    [
+        pytest.param(path.name, marks=[pytest.mark.long] if path.name in LONG else [])
+        for path in sorted(DOCS.glob("*.md"))
+        if path.name not in GIVES_NOTHING
+    ],
 )
 def test_what_a_page_gives_to_type_works(page: str, tmp_path: Path) -> None:
     """Files are written under their names, commands run and print what the page shows, Python too."""
