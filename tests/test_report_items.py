@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from beholder.report import Run, TaskTexts, build_view, load_run
+from beholder.report.figures import Scale
 from beholder.report.items import ItemView
 from beholder.report.load import INLINE_CHARS
+from beholder.report.repeats import score_rows
 from tests.fakes import outdir
 
 
@@ -180,3 +182,21 @@ def test_rules_are_listed() -> None:
     rule = {"type": "file_exists", "args": {"glob": "*.csv"}, "outcome": "not_supported", "detail": "d"}
     shown = view_of(outdir.row("t", "x") | {"rules": [rule]}).rules[0]
     assert (shown.name, shown.outcome, shown.detail) == ("file_exists glob = *.csv", "not_supported", "d")
+
+
+def test_a_tasks_own_criteria_stand_on_their_own_scales() -> None:
+    """In place of the protocol's one criterion, which this task was never asked."""
+    own = [
+        {"key": "ordered", "question": "?", "min": 0, "max": 1, "type": "bool"},
+        {"key": "advice", "question": "?", "min": 0, "max": 4, "type": "int"},
+    ]
+    one = {**outdir.repeat(1, (1, 1, 1, 1)), "scores": {"ordered": False, "advice": 3}}
+    row = {
+        **outdir.row("t", "m", [outdir.repeat(1, (1, 1, 1, 1))]),
+        "repeats": [one],
+        "scores": {"ordered": 0, "advice": 3},
+        "criteria": own,
+    }
+    scale = Scale(ends=(0, 1), pass_at=None, criteria={"overall": (0, 10)})
+    found = [(line.name, line.scale) for line in score_rows(row, scale) if line.kind == "criterion"]
+    assert found == [("ordered", "0–1"), ("advice", "0–4")]

@@ -9,6 +9,8 @@ import pytest
 
 from beholder.errors import StoreError
 from beholder.report.load import folder_of, load_run, media_paths, url
+from beholder.run import RunSpec, judge_run
+from beholder.store.outdir import EVIDENCE_FILE
 from tests.fakes import outdir
 
 
@@ -99,3 +101,38 @@ def test_a_url_is_encoded_once_more_than_the_folder_on_disk() -> None:
     """A browser decodes once, so the percent sign of a folder's name is encoded."""
     assert url("borea <i>", "%3Cb%3E/a b#1?.png") == "borea%20%3Ci%3E/%253Cb%253E/a%20b%231%3F.png"
     assert url("", "a:b/서.png") == "a%3Ab/%EC%84%9C.png"
+
+
+def test_the_texts_that_a_judge_was_shown_are_read_from_the_stored_record(tmp_path: Path) -> None:
+    """As a run writes it, the evidence below `evidence`; and as the first versions did."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    record = {"texts": [["response.txt", "Three items differ.\n"], ["a.csv", "sku\n"]]}
+    rows = outdir.varied_rows("atlas")[:2]
+    for row, content in zip(rows, ({"evidence": record}, record), strict=True):
+        (out / row["folder"] / EVIDENCE_FILE).write_text(json.dumps(content), encoding="utf-8")
+    run = load_run(out)
+    for row in rows:
+        shown = run.texts[row["folder"]].shown
+        assert shown == (("response.txt", "Three items differ.\n"), ("a.csv", "sku\n"))
+
+
+def test_a_run_over_texts_shows_them(tmp_path: Path) -> None:
+    """A judged response is found again in what the report loads."""
+    (tmp_path / "tasks.jsonl").write_text(
+        json.dumps({"task_id": "t", "agent_prompt": "Count.", "semantic_rubric": "Is it right?"}) + "\n",
+        encoding="utf-8",
+    )
+    submission = tmp_path / "m" / "t"
+    submission.mkdir(parents=True)
+    (submission / "response.txt").write_text("Seven.\n", encoding="utf-8")
+    (tmp_path / "replies.jsonl").write_text(json.dumps({"reply": {"overall": 8, "reason": "fine"}}) + "\n")
+    spec = RunSpec(
+        tasks=tmp_path / "tasks.jsonl",
+        run_dirs={"m": tmp_path / "m"},
+        out_dir=tmp_path / "o",
+        protocol="enterprise-claw",
+        judge=f"scripted/{tmp_path / 'replies.jsonl'}",
+    )
+    judge_run(spec)
+    run = load_run(tmp_path / "o")
+    assert run.texts[run.rows[0]["folder"]].shown == (("response.txt", "Seven.\n"),)

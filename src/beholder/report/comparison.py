@@ -170,7 +170,8 @@ def build_comparison(
 
 
 def _own_methods(runs: Sequence[Run]) -> str:
-    return "; ".join(dict.fromkeys(str(run.summary.get("ci_method") or "not told") for run in runs))
+    told = dict.fromkeys(str(run.summary.get("ci_method") or "not told").rstrip(".") for run in runs)
+    return "; ".join(told)
 
 
 def _run(run: RunRows, page_dir: Path, human: Json) -> Run:

@@ -173,7 +173,10 @@ def _read_text(path: Path) -> str:
 
 def _shown_texts(path: Path) -> tuple[tuple[str, str], ...]:
     """The texts of an evidence record; none if it has another shape."""
-    texts = (read_json(path) or {}).get("texts")
+    record = read_json(path) or {}
+    evidence = record.get("evidence")
+    # Records of the first versions were the evidence itself.
+    texts = (evidence if isinstance(evidence, Mapping) else record).get("texts")
     if not isinstance(texts, list):
         return ()
     return tuple((str(one[0]), str(one[1])) for one in texts if isinstance(one, list) and len(one) == 2)

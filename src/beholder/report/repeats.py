@@ -93,11 +93,10 @@ def score_rows(row: Json, scale: Scale) -> tuple[ScoreRow, ...]:
     if not any(repeat.get("outcome") == "scored" for repeat in repeats):
         return ()
     scores, derived = row.get("scores") or {}, row.get("derived") or {}
-    criteria = _names(scale.criteria, scores, *(repeat.get("scores") or {} for repeat in repeats))
+    ends = scale.criteria if row.get("criteria") is None else _own_ends(row["criteria"])
+    criteria = _names(ends, scores, *(repeat.get("scores") or {} for repeat in repeats))
     formula = _names(derived, *(repeat.get("derived") or {} for repeat in repeats))
-    rows = [
-        _score_row(key, "criterion", scores, repeats, "scores", scale.criteria.get(key)) for key in criteria
-    ]
+    rows = [_score_row(key, "criterion", scores, repeats, "scores", ends.get(key)) for key in criteria]
     rows += [_score_row(key, "derived", derived, repeats, "derived") for key in formula if key != MAIN]
     rows.append(
         ScoreRow(
@@ -110,6 +109,11 @@ def score_rows(row: Json, scale: Scale) -> tuple[ScoreRow, ...]:
         )
     )
     return tuple(rows)
+
+
+def _own_ends(criteria: Sequence[Json]) -> dict[str, tuple[float, float] | None]:
+    """The scales of a task's own criteria, which stand in place of the protocol's."""
+    return {str(one["key"]): (one["min"], one["max"]) for one in criteria}
 
 
 def _score_row(
