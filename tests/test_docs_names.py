@@ -290,6 +290,18 @@ def test_each_reason_and_flag_is_explained() -> None:
     assert [code for code in [*REASONS, *FLAGS] if f"`{code}`" not in text] == []
 
 
+def test_each_key_of_a_protocol_is_explained_and_no_other() -> None:
+    """By the declarations that check a file."""
+    from beholder.protocols import schema as file_schema
+
+    sections = {name for name in file_schema._SECTIONS if name not in {"bands", "columns"}}
+    known = {key for key in file_schema.keys_of(()) if key not in sections}
+    for name in file_schema._SECTIONS:
+        place = ("score", "main") if name == "score" else (name,)
+        known |= {f"{name}.{key}" for key in file_schema.keys_of(place)}
+    assert names_in(first_cells(PAGES["docs/your-own-protocol.md"], "## Every key")) == known
+
+
 def test_each_kind_of_problem_is_explained_and_no_other() -> None:
     """Of `validate-run`, by the list in its room's docstring."""
     from beholder import validation
