@@ -254,10 +254,12 @@ async def launch(path: Path, *, proxy: str = DEAD_PROXY) -> Browser:
     """
     said = ""
     for way in _ways():
-        try:
-            return await _launch(path, way, proxy)
-        except RendererFailed as error:
-            said = str(error)
+        # Twice each: a start that fails once, on a machine short of memory, is no reason for a weaker fence.
+        for _ in range(2):
+            try:
+                return await _launch(path, way, proxy)
+            except RendererFailed as error:
+                said = str(error)
     raise RendererFailed(f"{path} does not start: {said}", concerns="browser")
 
 

@@ -39,8 +39,8 @@ DAMAGED = (
 )
 """What Pillow's decoders raise for damaged files, found by damaging files of every format."""
 
-FLAT_SHARE = 0.9999
-"""A picture is blank if this share of its pixels has one colour."""
+FLAT_SHARE = 0.99999
+"""A picture is blank if this share of its pixels has one colour: a short word on an empty page has more."""
 
 _SAMPLE_PX = 128
 _FLAT_STEP = 2

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from beholder.errors import RendererFailed
+from beholder.evidence.pictures import FLAT_SHARE
 from beholder.records import MediaLimits
 
 Pixels = NDArray[np.uint8]
@@ -27,7 +28,6 @@ DRAWN_SHARE = 0.6
 Pages of text have 0.8 and more, photographs and scans below 0.3.
 """
 
-FLAT_SHARE = 0.9999
 FLAT_STEP = 2
 """As in `pictures`: one colour is all that differs by at most this in each channel, of 255."""
 
