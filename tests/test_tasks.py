@@ -40,6 +40,16 @@ def test_text_is_passed_on_unchanged(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
+@pytest.mark.parametrize("word", ["NaN", "-Infinity"])
+def test_what_is_no_number_is_no_text_either(tmp_path: Path, name: str, word: str) -> None:
+    """A cell without a value, as some programs write it, is never shown to a judge as the text NaN."""
+    row = f'{{"task_id": "a", "prompt": {word}}}'
+    file = write(tmp_path / name, row if name == "t.jsonl" else f"[{row}]")
+    with pytest.raises(TaskError, match=f"{word} is no JSON; write null"):
+        load_tasks(file, placeholders=["prompt"])
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.json"])
 def test_a_key_given_twice_is_refused(tmp_path: Path, name: str) -> None:
     """Which of two values was meant would be a guess, be it of the task or deeper in it."""
     for row in ('{"task_id": "a", "task_id": "b"}', '{"task_id": "a", "rubric": [{"key": "x", "key": "y"}]}'):

@@ -378,7 +378,7 @@ def _jsonl_rows(file: Path) -> Iterator[_Found]:
         if not line.strip():
             continue
         try:
-            row = json.loads(line, object_pairs_hook=_once)
+            row = json.loads(line, object_pairs_hook=_once, parse_constant=_no_number)
         except json.JSONDecodeError as error:
             yield FileProblem(message=f"not JSON: {error}", line=number)
             continue
@@ -400,6 +400,11 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _no_number(word: str) -> Any:
+    """NaN and Infinity, which some programs write for a cell without a value."""
+    raise ValueError(f"{word} is no JSON; write null where there is no value, or a text in quotation marks")
+
+
 _NO_OBJECT = "a task is an object, such as {'task_id': …}"
 
 
@@ -409,7 +414,7 @@ def _json_rows(file: Path) -> Iterator[_Found]:
         yield content
         return
     try:
-        data = json.loads(content, object_pairs_hook=_once)
+        data = json.loads(content, object_pairs_hook=_once, parse_constant=_no_number)
     except json.JSONDecodeError as error:
         yield FileProblem(message=f"not JSON: {error.msg} (column {error.colno})", line=error.lineno)
         return
