@@ -108,7 +108,7 @@ def test_columns_with_other_names_are_mapped(tmp_path: Path) -> None:
         ('{"task_id": "a"}\n{"task_id": null}', "row 2, column 'task_id': no id"),
         ('{"task_id": "a"}\n{"task_id": true}', "row 2, column 'task_id': true is no id"),
         ('{"task_id": 1.5}', "1.5 is no id"),
-        ('{"task_id": NaN}', "nan is no id"),
+        ('{"task_id": NaN}', "NaN is no JSON"),
         ('{"id": "a"}', "--columns task_id=THEIR_NAME"),
         ("", "no tasks"),
         ('{"task_id": "a"', "line 1: not JSON"),

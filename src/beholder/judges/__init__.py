@@ -10,12 +10,11 @@ from beholder.judges.keys import Key, base_url_of, find_key
 from beholder.judges.limits import media_limits
 from beholder.judges.names import judge_folder, judge_word, parse_model
 from beholder.judges.pricing import list_price, price_at
-from beholder.judges.prompt import RESPONSE_NAME, describe_media, render_prompt
+from beholder.judges.prompt import describe_media, render_prompt
 from beholder.judges.retry import AttemptLog, RetryPolicy, ask_with_retries
 from beholder.judges.scripted import ScriptedJudge
 
 __all__ = [
-    "RESPONSE_NAME",
     "AttemptLog",
     "CallContext",
     "Clock",

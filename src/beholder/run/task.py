@@ -13,7 +13,6 @@ from typing import Protocol as Interface
 from beholder.errors import JudgeError, JudgeRejected, SpecError, StoreError
 from beholder.evidence import from_manifest, to_manifest
 from beholder.judges import (
-    RESPONSE_NAME,
     CallContext,
     Endpoint,
     Judge,
@@ -22,6 +21,7 @@ from beholder.judges import (
     ask_with_retries,
     render_prompt,
 )
+from beholder.judges.prompt import RESPONSE_NAME
 from beholder.protocols import criterion_record, prompt_fields
 from beholder.records import Evidence, Picture, Protocol, Reply, Route, Submission, Task, Video
 from beholder.rows import (
