@@ -2,7 +2,7 @@
 
 Each task gets a random weight, as in the Bayesian bootstrap; a further weight of a = 4/5 tasks lies beyond
 the sample, for what it may have missed: at twice the largest deviation from the mean, at most at the end of
-the scale, and at that end where all scores are equal or fewer than ten tell how far they reach. With
+the scale, and at that end where all scores are equal or fewer than five tell how far they reach. With
 Dirichlet weights (1, …, 1, a) the limits are quantiles of
 
     upper:  sum_i W_i x_i + W_end * top        lower:  sum_i W_i x_i + W_end * bottom
@@ -38,7 +38,7 @@ END_WEIGHT = 0.8
 """Tasks' worth of weight that lies beyond the sample."""
 REACH = 2.0
 """How far beyond the mean it lies, in largest deviations from the mean."""
-FEW = 10
+FEW = 5
 """Fewer units say little of how far values reach: two that happen to be near one another would otherwise have
 a short interval."""
 
