@@ -475,6 +475,13 @@ def test_text_route(tmp_path: Path) -> None:
     }
 
 
+def test_a_file_named_like_the_response(tmp_path: Path) -> None:
+    """A text file named as the response is told from it."""
+    one = submission(tmp_path / "a", {"response.txt": "From the folder."})
+    (shown,) = prepare(replace(one, response="Done."), routing=STRICT)
+    assert shown.texts == (("response.txt", "Done."), ("artifacts/response.txt", "From the folder."))
+
+
 def test_only_broken_texts(tmp_path: Path) -> None:
     """A submission whose only text file is none is absent with its cause."""
     (shown,) = prepare(submission(tmp_path / "a", {"a.txt": png()}), routing=STRICT)

@@ -259,6 +259,9 @@ class EvidenceEngine:
             record = _record(artifact, kind, "unscored", "blocked_resources", detail, shown.facts)
         else:
             record = _record(artifact, kind, "shown", None, "", shown.facts)
+        if artifact.name == RESPONSE_NAME:
+            # The prompt's place for the response is found by this name, which is the response's alone.
+            shown = replace(shown, texts=tuple((f"artifacts/{name}", text) for name, text in shown.texts))
         return _Result(record, shown, rendered.renderer)
 
 
