@@ -395,7 +395,8 @@ def compare(kind: str, ours: Path, theirs: Path) -> dict[str, Any]:
         a = np.asarray(Image.open(path).convert("RGB"), dtype=np.float64)
         b = np.asarray(Image.open(other[name]).convert("RGB"), dtype=np.float64)
         if a.shape != b.shape:
-            raise SystemExit(f"{name}: {a.shape[1]}x{a.shape[0]} px, the other {b.shape[1]}x{b.shape[0]}")
+            apart.append(f"{name}: {a.shape[1]}x{a.shape[0]} px, the other {b.shape[1]}x{b.shape[0]}")
+            continue
         if kind == "html":
             difference, most = float(np.abs(a - b).mean()), SAME_BROWSER
         else:
