@@ -5,7 +5,8 @@
  pictures:  [{path, sha256, media_type, width_px, height_px, size_bytes, source, page, pages, part, parts,
               transforms, sheet, time_s}],
  texts: [[name, text]],
- videos: [{path, sha256, media_type, size_bytes, source, width_px, height_px, duration_s, fps}], warnings: [{code, detail, source}], renderer: {…}}
+ videos: [{path, sha256, media_type, size_bytes, source, width_px, height_px, duration_s, fps}],
+ warnings: [{code, detail, source}], renderer: {…}}
 """
 
 from __future__ import annotations
