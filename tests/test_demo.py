@@ -7,6 +7,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pytest
 from PIL import Image
 
 from beholder.demo import EXAMPLES
@@ -178,6 +179,7 @@ def check_again(name: str, out: Path) -> None:
 # One test a protocol, so that processes that share the tests do not each make the same run.
 
 
+@pytest.mark.long
 def test_pages_of_three_levels_of_quality(tmp_path: Path) -> None:
     """web-page: rows as the samples are made for, and apart in score; a second run makes no call."""
     out = run_demo("web-page", tmp_path)

@@ -99,7 +99,11 @@ async def to_nowhere(host: str, port: int) -> list[str]:
     raise AssertionError(f"{host} was looked up")
 
 
-@pytest.mark.parametrize("network", [BLOCKED, ALLOW, NetworkPolicy()], ids=["block", "allow", "default"])
+@pytest.mark.parametrize(
+    "network",
+    [BLOCKED, ALLOW, pytest.param(NetworkPolicy(), marks=pytest.mark.long)],
+    ids=["block", "allow", "default"],
+)
 def test_no_way_leads_to_this_machine(tmp_path: Path, network: NetworkPolicy) -> None:
     """None of the sixty ways tried opens a connection to loopback, on either protocol, nor in drawings."""
 

@@ -160,18 +160,30 @@ def test_swapped_evidence_is_never_sent(tmp_path: Path) -> None:
     assert [row["repeats"][1]["reason"] for row in rows_of(out)] == ["rejected"] * 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["{level} {0} %s $HOME \\n", 'Reply {"exists": 20}', "\\frac{1}{2}", "x" * 20_000, "", "{prompt}{media}"],
-)
-def test_a_tasks_text_arrives_unchanged_in_the_prompt(tmp_path: Path, text: str) -> None:
+def test_a_tasks_text_arrives_unchanged_in_the_prompt(tmp_path: Path) -> None:
     """Whatever it holds, it is put in once and never looked at again."""
-    gis_run(tmp_path, ["a"], prompt=text)
+    texts = [
+        "{level} {0} %s $HOME \\n",
+        'Reply {"exists": 20}',
+        "\\frac{1}{2}",
+        "x" * 20_000,
+        "",
+        "{prompt}{media}",
+    ]
+    names = [f"t{number}" for number in range(len(texts))]
+    gis_run(tmp_path, names)
+    rows = [
+        {"task_id": name, "level": "Level1", "prompt": text} for name, text in zip(names, texts, strict=True)
+    ]
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with JudgeServer([GOOD]) as server:
         run(judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1))
-        (request,) = server.requests
-    assert f"Task (Level1):\n{text}\n\nAttached:\nimage 1: a.png\n" in request.texts[0]
-    assert request.roles == ["user"]
+        sent = {request.texts[0] for request in server.requests}
+        assert {tuple(request.roles) for request in server.requests} == {("user",)}
+    assert len(sent) == len(texts)
+    for name, text in zip(names, texts, strict=True):
+        wanted = f"Task (Level1):\n{text}\n\nAttached:\nimage 1: {name}.png\n"
+        assert sum(wanted in prompt for prompt in sent) == 1
 
 
 def test_a_users_wording_is_sent_byte_for_byte(tmp_path: Path) -> None:
@@ -381,7 +393,9 @@ def kill_and_resume(folder: Path, server: JudgeServer, kill_after_s: float) -> t
     return before, len(server.requests)
 
 
-@pytest.mark.parametrize("kill_after_s", [0.6, 1.2, 1.6])
+@pytest.mark.parametrize(
+    "kill_after_s", [1.2, *(pytest.param(other, marks=pytest.mark.long) for other in (0.6, 1.6))]
+)
 def test_kill_9_loses_no_paid_reply_and_repeats_only_those_in_flight(
     tmp_path: Path, kill_after_s: float
 ) -> None:

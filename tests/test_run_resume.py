@@ -47,7 +47,14 @@ def test_a_changed_picture_beside_a_page_is_another_submission(tmp_path: Path) -
     assert rows_of(tmp_path / "o")[0]["evidence"]["images"][0]["sha256"] != first
 
 
-@pytest.mark.parametrize("change", ["artifact", "text", "more tasks", "nothing"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "artifact",
+        "more tasks",
+        *(pytest.param(other, marks=pytest.mark.long) for other in ("text", "nothing")),
+    ],
+)
 def test_after_a_change_the_rows_are_those_of_a_fresh_run(tmp_path: Path, change: str) -> None:
     """Whatever changed in files or tasks, resuming gives what starting anew would."""
     gis_run(tmp_path, ["a", "b"])
@@ -115,7 +122,10 @@ def test_a_stored_picture_that_is_gone_is_drawn_again(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "o")[0]["n_scored"] == 2
 
 
-@pytest.mark.parametrize("record", ["{}", '{"evidence": {}}', "torn {"])
+@pytest.mark.parametrize(
+    "record",
+    ["torn {", *(pytest.param(other, marks=pytest.mark.long) for other in ("{}", '{"evidence": {}}'))],
+)
 def test_a_damaged_evidence_record_is_made_anew(tmp_path: Path, record: str) -> None:
     """It neither ends the run nor is believed."""
     gis_run(tmp_path, ["a"])
