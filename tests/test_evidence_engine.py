@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import hashlib
+import io
 import os
 import signal
 import stat
@@ -20,10 +21,12 @@ from typing import Any
 
 import psutil
 import pytest
+from PIL import Image
 
 from beholder.errors import MissingTool
 from beholder.evidence import EvidenceEngine, find_browser, renderer_info
 from beholder.evidence.browser import Browser, fonts_fingerprint, launch
+from beholder.evidence.renderers import Renderers
 from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Routing, Submission, Task
 from beholder.tasks import RunDirectory
 from tests.fakes.evidence import (
@@ -265,7 +268,6 @@ def test_evidence_too_large(tmp_path: Path) -> None:
 
 def test_many_large_pictures(tmp_path: Path) -> None:
     """Twenty-five pictures of 2100 px in one request leave within the smaller edge for many pictures."""
-    from PIL import Image
 
     data = encoded(Image.linear_gradient("L").resize((2100, 2100)), "PNG")
     one = submission(tmp_path / "a", {f"{n:02}.png": data for n in range(25)})
@@ -518,3 +520,33 @@ def test_a_name_that_is_no_text(tmp_path: Path) -> None:
     (shown,) = prepare(one, routing=STRICT)
     assert (shown.status, shown.texts) == ("ok", (("bad\\udcff.md", "# Notes"),))
     assert [artifact.name for artifact in shown.artifacts] == ["bad\\udcff.md"]
+
+
+def test_what_is_cut_does_not_depend_on_what_was_ready_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long each file takes, the same pictures stay, and each cut is told once."""
+    gif = [Image.new("RGB", (64, 64), (40 * at, 255 - 40 * at, 90)) for at in range(6)]
+    frames = io.BytesIO()
+    gif[0].save(frames, "GIF", save_all=True, append_images=gif[1:], duration=100)
+    routing = replace(STRICT, visual=(".gif",))
+    one = submission(tmp_path / "a", {f"{name}.gif": frames.getvalue() for name in "abc"})
+    slow = {"a": 0.0, "b": 0.3, "c": 0.6}
+    show = Renderers.show
+
+    def seen() -> tuple[Any, ...]:
+        (shown,) = prepare(one, routing=routing, images=7)
+        kept = [(picture.source, picture.sha256, picture.time_s) for picture in shown.pictures]
+        return kept, [warning for warning in shown.warnings if warning.code == "truncated"]
+
+    async def late(self: Renderers, job: Any, *others: Any) -> Any:
+        rendered = await show(self, job, *others)
+        await asyncio.sleep(slow[job.name[0]])
+        return rendered
+
+    monkeypatch.setattr(Renderers, "show", late)
+    first = seen()
+    slow = {"a": 0.6, "b": 0.3, "c": 0.0}
+    assert seen() == first
+    assert len(first[0]) == 7
+    assert [warning.source for warning in first[1]] == ["a.gif", "b.gif", "c.gif"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from beholder.evidence.kinds import Shown
 from beholder.evidence.pictures import make_picture
-from beholder.evidence.share import cut_pictures, cut_texts, picture_shares
+from beholder.evidence.share import cut_pictures, cut_texts
 from beholder.records import Picture
 
 
@@ -17,20 +17,6 @@ def pictures(count: int, *, frames: bool = False) -> tuple[Picture, ...]:
     """That many pictures, which differ in their bytes."""
     made = [make_picture(bytes([at]), "image/png", (1, 1), "a") for at in range(count)]
     return tuple(replace(one, time_s=float(at)) if frames else one for at, one in enumerate(made))
-
-
-@given(wants=st.lists(st.integers(0, 40), min_size=1, max_size=12), budget=st.integers(0, 64), data=st.data())
-def test_shares_only_shrink(wants: list[int], budget: int, data: st.DataObject) -> None:
-    """What a file may keep never grows as others become known: what was cut early would have gone anyway."""
-    order = data.draw(st.permutations(range(len(wants))))
-    known: dict[int, int] = {}
-    before = [budget] * len(wants)
-    for at in order:
-        known[at] = wants[at]
-        shares = picture_shares(known, len(wants), budget)
-        assert all(shares[done] <= before[done] for done in known)
-        before = [shares[one] if one in known else budget for one in range(len(wants))]
-    assert sum(before) <= budget
 
 
 @given(count=st.integers(1, 20), steps=st.lists(st.integers(1, 20), min_size=1, max_size=4))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from beholder.errors import BrokenArtifact, MissingTool, RenderError
+from beholder.evidence.allot import fair_shares
 from beholder.evidence.cache import EvidenceCache
 from beholder.evidence.egress import Dialler, Resolver, dial, resolve
 from beholder.evidence.files import read_artifact
@@ -18,7 +19,7 @@ from beholder.evidence.pictures import fit_request
 from beholder.evidence.record import open_record
 from beholder.evidence.renderers import KINDS, Renderers, fence_gaps
 from beholder.evidence.select import Selection, select_artifacts
-from beholder.evidence.share import cut_pictures, cut_texts, picture_shares
+from beholder.evidence.share import cut_pictures, cut_texts
 from beholder.evidence.text import SPARE_CHARS
 from beholder.evidence.visible import visible_text
 from beholder.records import (
@@ -167,17 +168,17 @@ class EvidenceEngine:
                     results[at] = _Result(record)
                     return
                 results[at] = await self._artifact(submission, artifact, of_kind, most)
-                # At once, so that no more pictures are held than will be sent.
-                wants = {done: len(result.shown.pictures) for done, result in results.items()}
-                shares = picture_shares(wants, len(chosen), budget)
-                for done, result in results.items():
-                    shown = cut_pictures(result.shown, shares[done], result.record.name)
-                    results[done] = replace(result, shown=shown)
 
         async with asyncio.TaskGroup() as group:
             for at, artifact in enumerate(chosen):
                 group.create_task(work(at, artifact))
-        return [results[at] for at in range(len(chosen))]
+        ordered = [results[at] for at in range(len(chosen))]
+        # Once all are there: cut as they come in, what is left would depend on which was ready first.
+        shares = fair_shares([len(result.shown.pictures) for result in ordered], budget)
+        return [
+            replace(result, shown=cut_pictures(result.shown, share, result.record.name))
+            for result, share in zip(ordered, shares, strict=True)
+        ]
 
     async def _assemble(
         self, selection: Selection, results: list[_Result], response: _Result | None

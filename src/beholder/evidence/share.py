@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from beholder.evidence.allot import cut_note, cut_text, fair_shares
@@ -30,14 +30,6 @@ def _spread(pictures: Sequence[Picture], share: int) -> tuple[Picture, ...]:
     if share == 1:
         return (pictures[last],) if last else tuple(pictures)
     return tuple(pictures[at * last // (share - 1)] for at in range(share)) if share else ()
-
-
-def picture_shares(wants: Mapping[int, int], files: int, budget: int) -> list[int]:
-    """How many pictures each of `files` may keep, as far as it is known what they want.
-
-    A file that is not known yet counts as wanting none, so that a share only shrinks as more become known.
-    """
-    return fair_shares([wants.get(at, 0) for at in range(files)], budget)
 
 
 def cut_texts(
