@@ -249,7 +249,7 @@ def run_beholder(folder: Path, out: Path, *, kinds: Sequence[str], workers: int)
     """The engine, and its pictures written as `NAME-1.png` and so on."""
     from decimal import Decimal
 
-    from beholder.evidence import EvidenceEngine
+    from beholder.evidence.engine import EvidenceEngine
     from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy
     from beholder.run.evidence import general_routing
     from beholder.tasks.loose import loose_files

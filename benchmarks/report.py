@@ -177,7 +177,7 @@ def in_browser(report: Path, expected: dict[str, int]) -> dict[str, float]:
     """Milliseconds from opening, and from each action to the frame that shows it."""
     from playwright.sync_api import sync_playwright
 
-    from beholder.evidence import find_browser
+    from beholder.evidence.browser import find_browser
 
     with sync_playwright() as playwright:
         root = getattr(os, "geteuid", lambda: 1)() == 0

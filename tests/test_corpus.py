@@ -22,7 +22,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from beholder.evidence import EvidenceEngine
+from beholder.evidence.engine import EvidenceEngine
 from beholder.records import Evidence, EvidencePolicy
 from beholder.run.evidence import general_routing
 from beholder.tasks.loose import LooseFile, loose_files

@@ -19,7 +19,9 @@ from PIL import Image
 
 from beholder.cli import main
 from beholder.errors import TaskError
-from beholder.evidence import EvidenceEngine, find_browser, from_manifest
+from beholder.evidence.browser import find_browser
+from beholder.evidence.engine import EvidenceEngine
+from beholder.evidence.manifest import from_manifest
 from beholder.evidence.renderers import KINDS
 from beholder.run.evidence import folder_names, general_routing
 from beholder.store import safe_name

@@ -24,9 +24,11 @@ import pytest
 from PIL import Image
 
 from beholder.errors import MissingTool
-from beholder.evidence import EvidenceEngine, find_browser, renderer_info
-from beholder.evidence.browser import Browser, fonts_fingerprint, launch
+from beholder.evidence.browser import Browser, find_browser, fonts_fingerprint, launch
+from beholder.evidence.engine import EvidenceEngine
+from beholder.evidence.pages import renderer_info
 from beholder.evidence.renderers import Renderers
+from beholder.fenced.folders import make_folder
 from beholder.records import EvidencePolicy, MediaLimits, NetworkPolicy, Routing, Submission, Task
 from beholder.tasks import RunDirectory
 from tests.fakes.evidence import (
@@ -63,7 +65,7 @@ def browsers() -> set[int]:
     # Below us only: other runs of these tests may be under way.
     for process in psutil.Process().children(recursive=True):
         with contextlib.suppress(psutil.NoSuchProcess):
-            if any("beholder-browser-" in part for part in process.cmdline()):
+            if any("beholder-fenced-browser-" in part for part in process.cmdline()):
                 found |= {process.pid, *(child.pid for child in process.children(recursive=True))}
     return found
 
@@ -364,10 +366,16 @@ def test_no_browser_answers(tmp_path: Path, browser: Path, monkeypatch: pytest.M
     assert time.monotonic() - began < 45
 
 
-def test_nothing_left_running(tmp_path: Path, browser: Path) -> None:
+def test_nothing_left_running(tmp_path: Path, browser: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """When the engine is done, or is cancelled in the midst of a page, its browser and folder are gone."""
     before = browsers()
-    folders = set(Path(os.environ.get("TMPDIR", "/tmp")).glob("beholder-browser-*"))
+    folders: list[Path] = []
+
+    def noted(kind: str, owner: int | None) -> Path:
+        folders.append(make_folder(kind, owner))
+        return folders[-1]
+
+    monkeypatch.setattr("beholder.evidence.browser.make_folder", noted)
     prepare(submission(tmp_path / "a", {"a.html": GOOD}))
     seen: set[int] = set()
 
@@ -382,7 +390,8 @@ def test_nothing_left_running(tmp_path: Path, browser: Path) -> None:
     asyncio.run(scene())
     assert len(seen) > 3
     assert gone(seen | (browsers() - before))
-    assert set(Path(os.environ.get("TMPDIR", "/tmp")).glob("beholder-browser-*")) == folders
+    assert len(folders) == 2
+    assert not [folder for folder in folders if folder.exists()]
 
 
 def test_a_killed_process_leaves_no_browser(tmp_path: Path, browser: Path) -> None:

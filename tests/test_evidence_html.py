@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from beholder.errors import MissingTool, RendererFailed
-from beholder.evidence import find_browser
+from beholder.evidence.browser import find_browser
 from beholder.evidence.capture import MAX_AREA_PX
 from beholder.evidence.gate import Gate
 from beholder.records import Evidence, MediaLimits, NetworkPolicy

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from beholder.errors import MissingTool
-from beholder.evidence import find_browser
+from beholder.evidence.browser import find_browser
 from beholder.evidence.egress import Egress
 from beholder.evidence.kinds import Shown
 from beholder.records import NetworkPolicy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from beholder.evidence import from_manifest, to_manifest
+from beholder.evidence.manifest import from_manifest, to_manifest
 from beholder.records import ArtifactEvidence, Evidence, Picture, Warning_
 
 EVIDENCE = Evidence(

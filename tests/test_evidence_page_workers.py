@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from beholder.errors import MissingTool
-from beholder.evidence import find_browser
+from beholder.evidence.browser import find_browser
 from beholder.evidence.kinds import Shown
 from tests.fakes.evidence import pixels
 from tests.fakes.pages import HEAD, browser, codes, show

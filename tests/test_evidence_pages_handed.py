@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from beholder.errors import BrokenArtifact
-from beholder.evidence import find_browser
-from beholder.evidence.browser import launch
+from beholder.evidence.browser import find_browser, launch
 from beholder.evidence.cdp import ConnectionLost
 from beholder.evidence.kinds import Shown
 from beholder.evidence.page import PageFailed
@@ -102,7 +101,7 @@ def renderers() -> set[int]:
                 said = (entry / "cmdline").read_bytes()
             except OSError:
                 continue
-            if f"beholder-browser-{os.getpid()}".encode() in said:
+            if f"beholder-fenced-browser-{os.getpid()}".encode() in said:
                 found.add(int(entry.name))
     return found
 
@@ -116,8 +115,8 @@ def test_each_file_ends_as_stated_and_harms_no_other(
     real = tempfile.mkdtemp
 
     def mark(*args: Any, **options: Any) -> str:
-        if str(options.get("prefix", "")).startswith("beholder-browser-"):
-            options["prefix"] = f"beholder-browser-{os.getpid()}-"
+        if str(options.get("prefix", "")).startswith("beholder-fenced-browser-"):
+            options["prefix"] = f"beholder-fenced-browser-{os.getpid()}-"
         return real(*args, **options)
 
     monkeypatch.setattr(tempfile, "mkdtemp", mark)

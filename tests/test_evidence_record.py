@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beholder.errors import ConfigError, MissingTool, RendererFailed
-from beholder.evidence import find_browser
 from beholder.evidence import page as page_module
+from beholder.evidence.browser import find_browser
 from beholder.evidence.egress import Egress
 from beholder.evidence.kinds import Shown
 from beholder.evidence.record import Asked, Outside, Record, kept_headers, open_record

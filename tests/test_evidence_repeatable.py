@@ -8,7 +8,7 @@ import asyncio
 import pytest
 
 from beholder.errors import MissingTool
-from beholder.evidence import find_browser
+from beholder.evidence.browser import find_browser
 from beholder.evidence.kinds import Shown
 from tests.fakes.pages import HEAD, SVG, browser, codes, show
 

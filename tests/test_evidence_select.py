@@ -8,8 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from beholder.evidence import select_artifacts
-from beholder.evidence.select import is_excluded
+from beholder.evidence.select import is_excluded, select_artifacts
 from beholder.records import Artifact, Routing, Submission
 
 STRICT = Routing(

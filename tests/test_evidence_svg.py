@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from beholder.errors import BrokenArtifact, MissingTool
-from beholder.evidence import find_browser
 from beholder.evidence import svg as svg_module
+from beholder.evidence.browser import find_browser
 from beholder.evidence.kinds import Job, Shown
 from beholder.evidence.svg import LEAST_PX, MOST_PX, check_svg, is_svg
 from beholder.records import EvidencePolicy

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from beholder.errors import RendererFailed
+from beholder.fenced.folders import make_folder
 from beholder.fenced.limits import Limits, script
 from beholder.fenced.programs import (
     Fence,
     best_fence,
     fences,
-    make_folder,
     start_fenced,
 )
 
@@ -30,7 +30,7 @@ async def behind(
     command: list[str], *, limits: Limits | None = None, fence: Fence | None = None
 ) -> tuple[int, str]:
     way = fence or best_fence()
-    folder = make_folder("beholder-test-", way.owner)
+    folder = make_folder("test", way.owner)
     try:
         fenced = await start_fenced(
             way,
@@ -119,7 +119,7 @@ def test_group_ends() -> None:
 
     async def leave() -> int:
         fence = best_fence()
-        folder = make_folder("beholder-test-", fence.owner)
+        folder = make_folder("test", fence.owner)
         command = ["/bin/sh", "-c", "sleep 600 & echo $!; wait"]
         fenced = await start_fenced(fence, command, folder, limits=Limits(), stdout=asyncio.subprocess.PIPE)
         assert fenced.process.stdout is not None

@@ -35,7 +35,8 @@ from beholder.protocols import (
 from beholder.protocols.starter import schema_text
 from beholder.records import MediaLimits, NetworkPolicy, Task
 from beholder.replies import parse_reply
-from beholder.run import RunSpec, judge_run
+from beholder.run.conductor import judge_run
+from beholder.run.spec import RunSpec
 from beholder.scoring import evaluate, score_range
 from tests.fakes.judge_server import JudgeServer, rule
 from tests.fakes.runs import command, picture, run

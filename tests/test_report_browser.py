@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from beholder.errors import MissingTool
-from beholder.evidence import find_browser
+from beholder.evidence.browser import find_browser
 from beholder.human import human_agreement, read_ratings, scales_of
 from beholder.report import load_run, write_joint_reports, write_reports
 from tests.fakes import outdir
@@ -173,7 +173,8 @@ def test_pictures_load_when_they_come_near(browser: Browser, many: Path) -> None
         assert 0 < len(first) < 150
         page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
         eventually(page, "document.querySelectorAll('.card').length >= 96")
-        assert len(watched.pictures) > len(first)
+        eventually(page, "[...document.querySelectorAll('.card img')].pop().naturalWidth > 0")
+        assert len(set(watched.pictures)) > len(first)
 
 
 def test_every_picture_is_found(opened: Watched) -> None:

@@ -15,7 +15,7 @@ from playwright.sync_api import Browser, sync_playwright
 
 from beholder.compare import compare_runs, load_runs
 from beholder.errors import MissingTool
-from beholder.evidence import find_browser
+from beholder.evidence.browser import find_browser
 from beholder.human import human_agreement, read_ratings, scales_of
 from beholder.report import comparison, write_reports
 from beholder.report.comparison import build_comparison, write_comparison

@@ -9,7 +9,8 @@ import pytest
 
 from beholder.errors import StoreError
 from beholder.report.load import folder_of, load_run, media_paths, url
-from beholder.run import RunSpec, judge_run
+from beholder.run.conductor import judge_run
+from beholder.run.spec import RunSpec
 from beholder.store.outdir import EVIDENCE_FILE
 from tests.fakes import outdir
 

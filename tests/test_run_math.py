@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from beholder.run import RunSpec, judge_run
+from beholder.run.conductor import judge_run
+from beholder.run.spec import RunSpec
 from tests.fakes.judge_server import JudgeServer, rule
 from tests.fakes.runs import picture, rows_of, summary_of
 

@@ -12,8 +12,10 @@ import pytest
 from PIL import Image
 
 from beholder.errors import ConfigError, MissingTool, StoreError, TaskError
-from beholder.run import RunSpec, estimate_run, judge_run
+from beholder.run.conductor import judge_run
+from beholder.run.estimate import estimate_run
 from beholder.run.rescore import rescore
+from beholder.run.spec import RunSpec
 from tests.fakes.claw import LISTED, RUBRIC, claw_run, claw_task
 from tests.fakes.judge_server import JudgeServer, rule
 from tests.fakes.runs import command, environment, rows_of, run, summary_of

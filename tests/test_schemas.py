@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from beholder.compare import compare_runs, load_runs
 from beholder.demo import demo_spec
 from beholder.human import human_agreement, read_ratings, scales_of
-from beholder.run import judge_run
+from beholder.run.conductor import judge_run
 from beholder.run.rescore import rescore
 from tests.fakes.runs import rows_of, summary_of
 

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 import beholder
 from beholder.demo import demo_spec
-from beholder.run import judge_run
+from beholder.run.conductor import judge_run
 from tests.fakes.runs import command, run, summary_of
 
 

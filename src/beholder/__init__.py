@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     )
     from beholder.replies import parse_reply, score_replies
     from beholder.report import write_reports
-    from beholder.run import RunResult, RunSpec, judge_run
+    from beholder.run.conductor import RunResult, judge_run
+    from beholder.run.spec import RunSpec
     from beholder.tasks import load_tasks
     from beholder.verdicts import parse_verdict
 
@@ -84,14 +85,14 @@ _HOMES = {
     "RenderError": "beholder.errors",
     "Reply": "beholder.records",
     "ReplyError": "beholder.errors",
-    "RunResult": "beholder.run",
-    "RunSpec": "beholder.run",
+    "RunResult": "beholder.run.conductor",
+    "RunSpec": "beholder.run.spec",
     "SpecError": "beholder.errors",
     "StoreError": "beholder.errors",
     "Submission": "beholder.records",
     "Task": "beholder.records",
     "Verdict": "beholder.records",
-    "judge_run": "beholder.run",
+    "judge_run": "beholder.run.conductor",
     "load_protocol": "beholder.protocols",
     "load_tasks": "beholder.tasks",
     "parse_reply": "beholder.replies",

@@ -16,10 +16,10 @@ from typing import Any, Literal
 
 import beholder
 from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
-from beholder.evidence import renderer_info
 from beholder.evidence.browser import install_hint
 from beholder.evidence.good import IMAGE, good_job
 from beholder.evidence.kinds import Shown
+from beholder.evidence.pages import renderer_info
 from beholder.evidence.soffice import OfficeSuite, find_soffice
 from beholder.evidence.workers import WorkerPool
 from beholder.judges.keys import HOST_KEYS

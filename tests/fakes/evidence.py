@@ -12,7 +12,7 @@ from typing import Any
 
 from PIL import Image
 
-from beholder.evidence import EvidenceEngine
+from beholder.evidence.engine import EvidenceEngine
 from beholder.records import (
     Artifact,
     Evidence,

@@ -50,9 +50,7 @@ _TOLD = 20
 @option(
     "--workers",
     type=click.IntRange(min=1),
-    default=2,
-    show_default=True,
-    help="Pages drawn, and files decoded, at a time.",
+    help="Processes that decode; each has two pages open, too. [default: processors, from 2 to 4]",
 )
 @json_flag
 def evidence_command(**flags: Any) -> None:
@@ -69,8 +67,8 @@ def evidence_command(**flags: Any) -> None:
     and is no failure of the command · 2 a file or flag is wrong · 3 something could not be shown through no
     fault of its own (a missing program, an outside host nobody decided on).
     """  # noqa: D301 - click wants a real backspace to keep the lines apart
-    from beholder.run import parse_network
     from beholder.run.evidence import EvidenceSpec, prepare_files
+    from beholder.run.spec import parse_network
 
     spec = EvidenceSpec(
         paths=flags["files"],

@@ -31,7 +31,7 @@ from beholder.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from beholder.run import Estimate
+    from beholder.run.estimate import Estimate
 
 _COSTS = ("cost_usd", "worst_cost_usd")
 
@@ -112,7 +112,9 @@ _COSTS = ("cost_usd", "worst_cost_usd")
 @json_flag
 def judge_run_command(**flags: Any) -> None:
     """Judge submissions: evidence, judge, strict reply, score, report. Resumes by itself."""
-    from beholder.run import RunSpec, estimate_run, judge_run, parse_network, parse_price, parse_run_dirs
+    from beholder.run.conductor import judge_run
+    from beholder.run.estimate import estimate_run
+    from beholder.run.spec import RunSpec, parse_network, parse_price, parse_run_dirs
 
     spec = RunSpec(
         tasks=flags["tasks"],
@@ -173,7 +175,7 @@ def demo(protocol: str, out_dir: Path | None, samples: Path | None, *, as_json: 
     """
     from beholder.demo import DEFAULT, copy_samples, demo_spec, find_example
     from beholder.detection.demo import run_demo
-    from beholder.run import judge_run
+    from beholder.run.conductor import judge_run
 
     name, example = find_example(protocol)
     if samples is not None:

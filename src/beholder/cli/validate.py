@@ -51,7 +51,8 @@ def validate_run_command(
     that would allow them; they and other notes leave the exit code at 0.
     """
     from beholder.protocols import load_protocol
-    from beholder.run import parse_run_dirs, told_protocol
+    from beholder.run.plan import told_protocol
+    from beholder.run.spec import parse_run_dirs
     from beholder.validation import validate_run
 
     mapping = pairs((columns or "").split(","), "--columns")

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from beholder.errors import ConfigError
-from beholder.run import RunSpec
+from beholder.run.spec import RunSpec
 
 DEFAULT = "gis-bench"
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from beholder.errors import MissingTool, RendererFailed
 from beholder.evidence.cdp import Connection, ConnectionLost, ProtocolFailure, Session
+from beholder.fenced.folders import make_folder, remove_folder
 from beholder.fenced.limits import Limits
 from beholder.fenced.programs import (
     Fence,
@@ -29,7 +30,6 @@ from beholder.fenced.programs import (
     guarded,
     is_root,
     last_line,
-    make_folder,
     start_fenced,
     tied,
 )
@@ -264,7 +264,7 @@ async def launch(path: Path, *, proxy: str = DEAD_PROXY) -> Browser:
 
 
 async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
-    folder = make_folder("beholder-browser-", way.fence.owner)
+    folder = make_folder("browser", way.fence.owner)
     command = [*_PIPES, str(path), *_FLAGS, f"--proxy-server={proxy}", f"--user-data-dir={folder}"]
     if not way.sandbox:
         command.append("--no-sandbox")
@@ -314,7 +314,7 @@ async def _end(running: Fenced | None, connection: Connection | None, folder: Pa
         if connection is not None:
             await connection.aclose()
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        remove_folder(folder)
 
 
 def fonts_fingerprint() -> Mapping[str, Any]:

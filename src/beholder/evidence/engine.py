@@ -20,6 +20,7 @@ from beholder.evidence.record import open_record
 from beholder.evidence.renderers import KINDS, Renderers, fence_gaps
 from beholder.evidence.select import Selection, select_artifacts
 from beholder.evidence.share import cut_pictures, cut_texts
+from beholder.evidence.slots import default_workers
 from beholder.evidence.text import SPARE_CHARS
 from beholder.evidence.visible import visible_text
 from beholder.records import (
@@ -57,7 +58,7 @@ class EvidenceEngine:
         limits: What the judge takes.
         texts: Which of the submission's own texts (`response`, `artifacts`) the prompt has a place for beside
             pictures. The text judge is always shown both.
-        workers: Pages open at a time, and processes that decode.
+        workers: Processes that decode, half the pages open at a time; None: `slots.default_workers`.
         cache_dir: Where rendered results are kept for other runs.
         record, replay: A folder that keeps what the outside answers to pages, or that is all they get of it.
         browser_path, soffice_path: The browser and LibreOffice to use instead of those that are found.
@@ -78,7 +79,7 @@ class EvidenceEngine:
         limits: MediaLimits,
         *,
         texts: Collection[str] = (),
-        workers: int = 2,
+        workers: int | None = None,
         cache_dir: Path | None = None,
         record: Path | None = None,
         replay: Path | None = None,
@@ -87,6 +88,7 @@ class EvidenceEngine:
         resolver: Resolver = resolve,
         dialler: Dialler = dial,
     ) -> None:
+        workers = default_workers() if workers is None else workers
         if workers < 1:
             raise ValueError(f"workers must be at least 1, not {workers}")
         self._policy = policy

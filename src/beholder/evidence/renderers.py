@@ -59,6 +59,9 @@ _DECODERS = {
 }
 """Kind -> module and function that a worker runs."""
 
+PAGES_A_WORKER = 2
+"""A page waits for frames half of its time: another one uses the processor meanwhile."""
+
 _LIBRARIES = ("pillow", "pypdfium2", "charset-normalizer", "opencv-python-headless")
 
 _DrawPage = Callable[..., Awaitable[Shown]]
@@ -85,7 +88,7 @@ class Renderers:
     """All of them, with the cache before them.
 
     Args:
-        workers: Pages open at a time, and processes that decode.
+        workers: Processes that decode, and calls of LibreOffice; each has `PAGES_A_WORKER` pages open.
         network: The user's word on the network.
         record: Where answers from outside are kept, or come from.
         cache: Where results are kept, if anywhere.
@@ -109,7 +112,7 @@ class Renderers:
         self._browser_path = browser_path
         way_out = NetworkPolicy() if record is not None and record.replaying else network
         self._pages = PageRenderer(
-            workers, way_out, browser_path=browser_path, resolver=resolver, dialler=dialler
+            PAGES_A_WORKER * workers, way_out, browser_path=browser_path, resolver=resolver, dialler=dialler
         )
         # One kind of worker for all but videos, whose library is large.
         videos, others = _DECODERS["video"][0], [m for kind, (m, _) in _DECODERS.items() if kind != "video"]

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+
+MOST_WORKERS = 4
+"""Each takes memory, and the machine is often meant for other things, too."""
+
+
+def processors() -> int:
+    """How many processors this process may use; at least 1."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def default_workers() -> int:
+    """As many as there are processors, from 2 to `MOST_WORKERS`."""
+    return min(MOST_WORKERS, max(2, processors()))
 
 
 @dataclass

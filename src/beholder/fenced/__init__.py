@@ -3,7 +3,7 @@
 A program that is not ours (the browser, LibreOffice) is started behind a fence: `programs`. Python code of
 ours that reads hostile bytes runs in a worker: `worker` starts one and calls functions in it, `inside` is
 what runs there and shuts itself in (`landlock`) once it has loaded what it needs. What either may use is in
-`limits`.
+`limits`, and what they leave on the disk if we are killed goes by `folders`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -122,33 +121,6 @@ def best_fence() -> Fence:
             if tried.returncode == 0:
                 return way
     return ways[-1]
-
-
-# --- folders ------------------------------------------------------------------------------------
-
-
-def make_folder(prefix: str, owner: int | None) -> Path:
-    """A new folder that only the program's user and root may enter.
-
-    Raises:
-        RendererFailed: There is no room for one.
-    """
-    try:
-        folder = Path(tempfile.mkdtemp(prefix=prefix))
-        hand_over(folder, owner)
-    except OSError as error:
-        raise RendererFailed(f"no folder for temporary files: {error}") from error
-    return folder
-
-
-def hand_over(path: Path, owner: int | None) -> None:
-    """Give a file, or a folder with all that is in it, to the program's user; None: keep it."""
-    if owner is None:
-        return
-    os.chown(path, owner, owner, follow_symlinks=False)
-    for folder, folders, files in os.walk(path):
-        for name in (*folders, *files):
-            os.chown(Path(folder, name), owner, owner, follow_symlinks=False)
 
 
 # --- start and end ------------------------------------------------------------------------------

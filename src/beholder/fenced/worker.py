@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -19,9 +18,10 @@ import msgspec
 
 from beholder.errors import BrokenArtifact, RendererFailed, RenderError
 from beholder.fenced import WORKER_USER
+from beholder.fenced.folders import make_folder, remove_folder
 from beholder.fenced.inside import HEADER, Answer, Call, Setup
 from beholder.fenced.limits import Limits
-from beholder.fenced.programs import Fenced, is_root, make_folder, start_group
+from beholder.fenced.programs import Fenced, is_root, start_group
 
 _T = TypeVar("_T")
 
@@ -138,7 +138,7 @@ class Worker:
         try:
             await self.running.aclose()
         finally:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            remove_folder(self._folder)
 
 
 async def start_worker(modules: Sequence[str], limits: Limits, *, within_s: float = START_S) -> Worker:
@@ -149,7 +149,7 @@ async def start_worker(modules: Sequence[str], limits: Limits, *, within_s: floa
     """
     user = WORKER_USER if is_root() else None
     setup = Setup(modules=tuple(modules), limits=limits, user=user)
-    folder = make_folder("beholder-worker-", user)
+    folder = make_folder("worker", user)
     worker: Worker | None = None
     try:
         places = msgspec.json.encode([path for path in sys.path if path]).decode()
@@ -165,7 +165,7 @@ async def start_worker(modules: Sequence[str], limits: Limits, *, within_s: floa
         raise RendererFailed(f"the process to read files in does not start: {error!r}") from error
     finally:
         if worker is None:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove_folder(folder)
         elif not worker.usable:
             await asyncio.shield(worker.aclose())
     return worker

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import BeholderError, JudgeRejected, StoreError
-from beholder.evidence import EvidenceEngine
+from beholder.evidence.engine import EvidenceEngine
+from beholder.evidence.slots import default_workers
 from beholder.judges import Endpoint, Judge, RetryPolicy, base_url_of, connect_judge, find_key
 from beholder.records import Route, Task
 from beholder.run.budget import Budget, spent_before
@@ -27,8 +28,6 @@ from beholder.run.stop import Stop, signals
 from beholder.run.task import Desk, TaskJudge
 from beholder.store import FolderLock, OutDir, read_json, read_rows
 from beholder.summary import TaskFigures, figures_of
-
-RENDER_WORKERS = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +99,6 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
             plan.spec.network,
             plan.limits,
             texts=[name for name in ("response", "artifacts") if name in plan.protocol.prompt.placeholders],
-            workers=RENDER_WORKERS,
             cache_dir=plan.spec.cache_dir,
             record=plan.spec.record,
             replay=plan.spec.replay,
@@ -188,7 +186,7 @@ async def _judge_all(
     # Enough to keep every connection busy while others wait for their evidence.
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(connections + 2 * RENDER_WORKERS, progress.planned)):
+            for _ in range(min(connections + 2 * default_workers(), progress.planned)):
                 group.create_task(work())
     except* BeholderError as errors:
         raise _first(errors) from None

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
-from beholder.evidence import from_manifest, select_artifacts
+from beholder.evidence.manifest import from_manifest
+from beholder.evidence.select import select_artifacts
 from beholder.judges import render_prompt, rough_tokens
 from beholder.protocols import prompt_fields
 from beholder.records import Evidence, Picture, Protocol, Submission, Usage

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import ConfigError, StoreError, TaskError
-from beholder.evidence import EvidenceEngine, to_manifest
+from beholder.evidence.engine import EvidenceEngine
+from beholder.evidence.manifest import to_manifest
 from beholder.evidence.renderers import KINDS
+from beholder.evidence.slots import default_workers
 from beholder.judges import media_limits, parse_model
 from beholder.protocols import load_protocol
 from beholder.records import (
@@ -75,7 +77,7 @@ class EvidenceSpec:
         paths: Files and folders.
         protocol: Whose policy and suffixes hold; None: every kind, by `GENERAL_POLICY`.
         judge: `provider/name`, for its limits only; None: the protocol's, else no limits are known.
-        workers: Pages drawn, and files decoded, at a time.
+        workers: As `EvidenceEngine` takes it.
         cache_dir: Where rendered results are kept for other runs.
         record, replay: A folder that keeps what the outside answers to pages, or that is all they get of it.
     """
@@ -88,7 +90,7 @@ class EvidenceSpec:
     max_output_images: int | None = None
     max_output_pages: int | None = None
     max_output_text_chars: int | None = None
-    workers: int = 2
+    workers: int | None = None
     cache_dir: Path | None = None
     record: Path | None = None
     replay: Path | None = None
@@ -303,7 +305,7 @@ async def _prepare(spec: EvidenceSpec, plan: _Plan, done: Callable[[FileResult],
         try:
             async with asyncio.TaskGroup() as group:
                 # More than can be drawn at a time: office files that wait are converted in one call.
-                for _ in range(min(4 * spec.workers, len(plan.files))):
+                for _ in range(min(8 * (spec.workers or default_workers()), len(plan.files))):
                     group.create_task(work())
         except* StoreError as errors:
             raise _first(errors) from None

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import ConfigError, ProtocolError, RendererFailed, TaskError
-from beholder.evidence import select_artifacts
 from beholder.evidence.record import open_record
+from beholder.evidence.select import select_artifacts
 from beholder.protocols import (
     builtin_ids,
     evidence_sha256,

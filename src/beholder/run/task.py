@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from typing import Protocol as Interface
 
 from beholder.errors import JudgeError, JudgeRejected, SpecError, StoreError
-from beholder.evidence import from_manifest, to_manifest
+from beholder.evidence.manifest import from_manifest, to_manifest
 from beholder.judges import (
     CallContext,
     Endpoint,

@@ -6,8 +6,8 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
-from beholder.evidence import Selection, select_artifacts
 from beholder.evidence.image import MAX_PIXELS
+from beholder.evidence.select import Selection, select_artifacts
 from beholder.evidence.sniff import sniff
 from beholder.records import Artifact, Protocol, Submission, Task
 from beholder.validation.folder import ARTIFACTS

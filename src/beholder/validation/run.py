@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from beholder.errors import TaskError
-from beholder.evidence import select_artifacts
+from beholder.evidence.select import select_artifacts
 from beholder.protocols import task_columns
 from beholder.records import Protocol, Submission, Task
 from beholder.tasks import RunDirectory, read_tasks

@@ -1,0 +1,109 @@
+"""Folders of programs and workers: whose they are, and that none outlives its owner for long."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from beholder.errors import RendererFailed
+from beholder.fenced import PROGRAM_USER
+from beholder.fenced.folders import PREFIX, YOUNG_S, make_folder, remove_folder, sweep
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no flock")
+
+_MAKER = """
+import sys, tempfile
+tempfile.tempdir = sys.argv[1]
+from beholder.fenced.folders import make_folder
+folder = make_folder("test", None)
+(folder / "profile").mkdir()
+(folder / "profile" / "file").write_text("x")
+print(folder, flush=True)
+sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where temporary files go."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def maker(place: Path) -> tuple[subprocess.Popen[str], Path]:
+    """Another process with a folder, and that folder, an hour old."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _MAKER, str(place)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    folder = Path(process.stdout.readline().strip())
+    age(folder)
+    return process, folder
+
+
+def age(folder: Path) -> None:
+    """Let a folder be older than those that nobody may touch yet."""
+    os.utime(folder, (0, folder.stat().st_mtime - 2 * YOUNG_S))
+
+
+def test_what_a_killed_process_left_is_removed(place: Path) -> None:
+    """A folder in use stays, whatever its age; once its owner is killed, the next one takes it away."""
+    process, folder = maker(place)
+    with process:
+        sweep(place)
+        assert (folder / "profile" / "file").exists()
+        process.send_signal(signal.SIGKILL)
+    assert folder.exists()
+    sweep(place)
+    assert not folder.exists()
+
+
+def test_our_own_and_young_ones_stay(place: Path) -> None:
+    """What this process holds stays, and so does a folder that may just be being made."""
+    own = make_folder("test", None)
+    age(own)
+    young = place / f"{PREFIX}young"
+    young.mkdir()
+    sweep(place)
+    assert own.exists()
+    assert young.exists()
+    remove_folder(own)
+    assert not own.exists()
+
+
+def test_links_and_files_are_not_followed(place: Path) -> None:
+    """A link or a file with such a name leads nowhere, and what it names is untouched."""
+    precious = place / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("x")
+    age(precious)
+    (place / f"{PREFIX}link").symlink_to(precious, target_is_directory=True)
+    (place / f"{PREFIX}file").write_text("x")
+    sweep(place)
+    assert (precious / "file").exists()
+    assert (place / f"{PREFIX}link").is_symlink()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root has others' folders")
+@pytest.mark.parametrize(("user", "stays"), [(12_345, True), (PROGRAM_USER, False)])
+def test_other_peoples_folders_stay(place: Path, user: int, *, stays: bool) -> None:
+    """Root removes what belongs to root or to the users that our programs run as, and nobody else's."""
+    folder = place / f"{PREFIX}other"
+    folder.mkdir()
+    os.chown(folder, user, user)
+    age(folder)
+    sweep(place)
+    assert folder.exists() is stays
+
+
+def test_no_room_is_our_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where no folder can be made, the renderer fails, and no submission pays."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(RendererFailed, match="no folder"):
+        make_folder("test", None)
