@@ -228,7 +228,7 @@ def test_workers_end_with_us() -> None:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         parent.kill()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 30
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie":
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -121,7 +121,7 @@ def shown(page: Page) -> list[str]:
 
 def eventually(page: Page, expression: str) -> None:
     """Wait until an expression holds. Playwright's own wait needs `eval`, which the page's policy forbids."""
-    deadline = time.monotonic() + 8
+    deadline = time.monotonic() + 30
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, expression
         page.wait_for_timeout(20)

@@ -188,7 +188,7 @@ def test_nothing_is_left_running_after_a_kill(tmp_path: Path) -> None:
         assert children
         process.send_signal(signal.SIGKILL)
         process.wait()
-        _, alive = psutil.wait_procs(children, timeout=10)
+        _, alive = psutil.wait_procs(children, timeout=30)
     assert [child for child in alive if child.status() != psutil.STATUS_ZOMBIE] == []
 
 
