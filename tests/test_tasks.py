@@ -58,6 +58,31 @@ def test_a_key_given_twice_is_refused(tmp_path: Path, name: str) -> None:
             load_tasks(file, placeholders=[])
 
 
+@pytest.mark.parametrize(
+    ("ids", "why"),
+    [
+        (["a/b", "a%2Fb"], "has the same name on disk"),
+        (["a%2Fb", "a/b"], "has the same name on disk"),
+        (["\u00e9", "e\u0301"], "is only spelled by other code points"),
+        (["x", "x"], "was used in row 1 already"),
+    ],
+)
+def test_ids_that_would_share_a_submission_are_refused(tmp_path: Path, ids: list[str], why: str) -> None:
+    """Two tasks never get one file or folder: which of them it was made for would be a guess."""
+    file = write(tmp_path / "t.jsonl", "\n".join(json.dumps({"task_id": one}) for one in ids))
+    found = read_tasks(file)
+    assert [task.id for task in found.tasks] == ids[:1]
+    assert [problem.row for problem in found.problems] == [2]
+    assert why in str(found.problems[0])
+
+
+def test_ids_that_only_look_alike_are_two(tmp_path: Path) -> None:
+    """Capitals, blanks and leading zeros tell ids apart."""
+    ids = ["a", "A", "a ", "7", "007", "a%", "a%25b"]
+    file = write(tmp_path / "t.jsonl", "\n".join(json.dumps({"task_id": one}) for one in ids))
+    assert [task.id for task in load_tasks(file)] == ids
+
+
 def test_every_format_gives_the_same_tasks(tmp_path: Path) -> None:
     """JSON lines, JSON, CSV and XLSX of the same rows are the same tasks."""
     rows = [

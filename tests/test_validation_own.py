@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from beholder.protocols import load_protocol
+from beholder.protocols import load_protocol, task_columns
+from beholder.run.rules import rules_of
+from beholder.tasks import load_tasks
 from beholder.validation import validate_run
 from tests.fakes.claw import claw_run, claw_task
 from tests.fakes.runs import command, run
@@ -36,6 +38,26 @@ def test_malformed_rubrics_and_rules_are_told_by_row_with_the_fix(tmp_path: Path
     assert told[1][2].startswith("row 2, evaluation.rule_based, rule 1 (pages):")
     assert "row 3, semantic_rubric" in told[3][2]
     assert [(note.kind, note.task_id) for note in found.notes] == [("rules", "b")]
+
+
+@pytest.mark.parametrize("odd", ["x", 5, [], [{"type": "pages", "glob": "*"}], '{"rule_based": [', False])
+def test_an_evaluation_that_is_no_object_has_no_silent_rules(tmp_path: Path, odd: object) -> None:
+    """Rules that cannot be found where they should be are told, in the row as well, and never passed."""
+    file, run_dir = claw_run(tmp_path, [claw_task("a", evaluation=odd)], {"a": {"response.txt": "words"}})
+    found = validate_run(file, run_dir, protocol=CLAW)
+    (problem,) = found.problems
+    assert (problem.kind, problem.task_id) == ("rules", "a")
+    assert 'the rules are no list of objects, each with a "type"' in problem.detail
+    (task,) = load_tasks(file, **task_columns(CLAW))
+    (rule,) = rules_of(CLAW, task)
+    assert (rule.problem, rule.args) == ("not_supported", {"value": {"evaluation": odd}})
+
+
+@pytest.mark.parametrize("nothing", [None, {}, "", {"rule_based": None}, {"rule_based": []}, '{"more": 1}'])
+def test_a_task_without_rules_is_good(tmp_path: Path, nothing: object) -> None:
+    """Rules may be left out, in whatever way a pipeline writes that."""
+    file, run_dir = claw_run(tmp_path, [claw_task("a", evaluation=nothing)], {"a": {"response.txt": "words"}})
+    assert not validate_run(file, run_dir, protocol=CLAW).problems
 
 
 def test_the_command_tells_the_protocol_by_the_tasks(tmp_path: Path) -> None:

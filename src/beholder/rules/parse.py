@@ -119,7 +119,7 @@ def parse_rules(value: Any) -> tuple[Rule, ...]:
     if value is None:
         return ()
     if not isinstance(value, list | tuple):
-        return (_unknown("", {"value": value}, "the rules are no list"),)
+        return (_unknown("", {"value": value}, 'the rules are no list of objects, each with a "type"'),)
     return tuple(_parse_rule(entry) for entry in value)
 
 

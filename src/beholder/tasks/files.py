@@ -23,6 +23,7 @@ from typing import Any
 from beholder.errors import TaskError
 from beholder.records import Task
 from beholder.tasks.sheets import NoValue, read_sheet
+from beholder.tasks.submissions import names_on_disk
 
 ID_COLUMN = "task_id"
 SHOWN_PROBLEMS = 20
@@ -187,6 +188,24 @@ def cell_at(cells: Mapping[str, Any], name: str) -> Any:
     return cell_at(value, rest) if isinstance(value, Mapping) else None
 
 
+def _stray(cells: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """What stands where a dotted name leads through and is no table, by its own name; None if nothing does.
+
+    A column that may be left out must not seem to be, for what was meant to hold it cannot be read.
+    """
+    head, _, rest = name.partition(".")
+    value = cells.get(head) if rest and name not in cells else None
+    if value is None or isinstance(value, Mapping) or (isinstance(value, str) and not value.strip()):
+        return None
+    if isinstance(value, str):
+        try:
+            if isinstance(json.loads(value), dict):
+                return None
+        except (ValueError, RecursionError):
+            pass  # then it is a text
+    return {head: value}
+
+
 def _is_present(name: str, rows: Sequence[_Row]) -> bool:
     """Whether the file has a column of that name, or one that a dotted name leads into."""
     return any(name in row.cells for row in rows) or any(cell_at(row.cells, name) is not None for row in rows)
@@ -210,21 +229,27 @@ def _tasks(
     there = {name for row in rows for name in row.cells}
     dotted = {columns.get(name, name) for name in asked} - there
     hidden = {*columns, *columns.values(), *(name.partition(".")[0] for name in dotted if "." in name)}
-    first_row: dict[str, int] = {}
+    first_row: dict[str, tuple[int, str]] = {}
     tasks = []
     for row in rows:
         cells = {name: value for name, value in row.cells.items() if name not in hidden}
         cells |= {name: cell_at(row.cells, columns.get(name, name)) for name in asked}
+        cells |= {
+            name: stray
+            for name in further
+            if cells[name] is None and (stray := _stray(row.cells, columns.get(name, name))) is not None
+        }
         try:
             task_id = identity(cells.get(ID_COLUMN))
         except ValueError as error:
             problems.append(_problem(row, str(error), columns.get(ID_COLUMN, ID_COLUMN)))
             continue
-        if task_id in first_row:
-            message = f"task id {task_id!r} was used in row {first_row[task_id]} already; ids must differ"
-            problems.append(_problem(row, message))
+        names = names_on_disk(task_id)
+        taken = next((first_row[name] for name in names if name in first_row), None)
+        if taken is not None:
+            problems.append(_problem(row, _doubled(task_id, *taken)))
             continue
-        first_row[task_id] = row.number
+        first_row |= dict.fromkeys(names, (row.number, task_id))
         problems += [
             _problem(row, "no value, and the prompt needs one", columns.get(name, name))
             for name in needed[1:]
@@ -253,6 +278,17 @@ def _tasks(
         ]
         tasks.append(Task(id=task_id, fields=fields, labels=labels, row=row.number))
     return TaskFile(tasks=tuple(tasks), problems=tuple(problems))
+
+
+def _doubled(task_id: str, row: int, earlier: str) -> str:
+    """Two ids that are equal, or whose submissions would be looked for under one name."""
+    if earlier == task_id:
+        return f"task id {task_id!r} was used in row {row} already; ids must differ"
+    if unicodedata.normalize("NFC", earlier) == unicodedata.normalize("NFC", task_id):
+        why = "looks the same and is only spelled by other code points"
+    else:
+        why = "has the same name on disk, where what is no file name is percent-encoded"
+    return f"task id {task_id!r}: {earlier!r} of row {row} {why}; rename one, or both get one submission"
 
 
 def _is_broken(value: str) -> bool:

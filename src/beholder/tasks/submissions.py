@@ -78,8 +78,7 @@ class RunDirectory:
         files: tuple[Path, ...] = ()
         others: list[Path] = []
         assets: list[Path] = []
-        encoded = quote(task_id, safe="", errors="surrogatepass")
-        for name in dict.fromkeys((unicodedata.normalize("NFC", task_id), encoded)):
+        for name in names_on_disk(task_id):
             here, beside = self._folders.get(name), self._files.get(name, [])
             if here is not None and beside and not is_submission(here):
                 assets.append(here)
@@ -149,6 +148,12 @@ class RunDirectory:
             artifacts=tuple(artifacts),
             response=_response(folder / "response.txt", folder),
         )
+
+
+def names_on_disk(task_id: str) -> tuple[str, ...]:
+    """The names that a file or folder of a task may have, suffixes aside, the better one first."""
+    composed = unicodedata.normalize("NFC", task_id)
+    return tuple(dict.fromkeys((composed, quote(task_id, safe="", errors="surrogatepass"))))
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
