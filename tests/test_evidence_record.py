@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from beholder.errors import ConfigError, MissingTool, RendererFailed
-from beholder.evidence import page as page_module
+from beholder.evidence import page_requests
 from beholder.evidence.browser import find_browser
 from beholder.evidence.egress import Egress
 from beholder.evidence.kinds import Shown
@@ -239,7 +239,7 @@ def test_a_recorded_redirect_into_this_machine(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_browser")
 def test_answers_that_are_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too long to be kept fails for the page too, now and on a replay."""
-    monkeypatch.setattr(page_module, "MAX_CONTENT_BYTES", 10)
+    monkeypatch.setattr(page_requests, "MAX_CONTENT_BYTES", 10)
     page = HEAD + "<h1>x</h1><link rel=stylesheet href='http://cdn.example.com/a.css'>"
     first, _ = asyncio.run(recorded(tmp_path, page))
     second = asyncio.run(replayed(tmp_path, page))

@@ -15,6 +15,7 @@ from beholder.evidence.browser import Browser
 from beholder.evidence.egress import Egress
 from beholder.evidence.kinds import Job, Shown
 from beholder.evidence.page import Page, PageFailed
+from beholder.evidence.page_settle import settle_again
 from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
 from beholder.evidence.sniff import sniff
@@ -154,7 +155,7 @@ async def _measure(page: Page) -> Extent:
             root = str(found["root"])[:80]
             raise BrokenArtifact(f"XML, but no SVG: its root is {root!r}", slug="wrong_type", concerns=name)
         raise BrokenArtifact(_said(str(found["error"])), slug="corrupt", concerns=name)
-    await page.settle_again()
+    await settle_again(page)
     scale = float(found["scale"])
     natural = [round(float(found["width"]), 3), round(float(found["height"]), 3)]
     words = f"drawn at factor {scale:.4g} of {natural[0]:g}x{natural[1]:g} px"

@@ -30,6 +30,8 @@ from beholder.evidence.kinds import Job, Shown, cut_warnings, in_thread, plan_fa
 from beholder.evidence.layout import Plan
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.page import Page, PageFailed
+from beholder.evidence.page_facts import page_facts, page_warnings
+from beholder.evidence.page_settle import go_on, settle, stand_still
 from beholder.evidence.pictures import crop, encode, is_flat, make_picture, shrink
 from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
@@ -108,7 +110,7 @@ async def draw(
             page = Page(session, frame, folder, job.policy, gate)
             async with asyncio.timeout(SETUP_S):
                 await page.prepare()
-            await page.settle(scroll=measure is None)
+            await settle(page, scroll=measure is None)
             pending = len(gate.pending)
             async with asyncio.timeout(GRACE_S if page.cut_short else CAPTURE_S):
                 extent = None if measure is None else await page.alive(measure(page))
@@ -124,7 +126,7 @@ async def draw(
 
 async def _capture(session: Session, page: Page, job: Job, pending: int, extent: Extent | None) -> Shown:
     size = None if extent is None else (extent.width, extent.height)
-    box = await page.stand_still(size)
+    box = await stand_still(page, size)
     plan = make_plan(box.width, box.height, job.policy.layout, job.limits, job.budget)
     full_size = page.full_size
     look = _look(box, plan)
@@ -132,7 +134,7 @@ async def _capture(session: Session, page: Page, job: Job, pending: int, extent:
     pictures, shots, plan = await _pictures(session, box, plan, job, before if look.is_picture else None)
     if extent is not None and extent.transforms:
         pictures = [replace(one, transforms=(*extent.transforms, *one.transforms)) for one in pictures]
-    warnings = list(page.warnings())
+    warnings = list(page_warnings(page))
     unsettled = page.cut_short or (f"{pending} requests pending" if pending else "")
     if not unsettled and await _still_changes(session, page, look, box, before, shots, size):
         unsettled = "the page still changes after the capture"
@@ -147,7 +149,7 @@ async def _capture(session: Session, page: Page, job: Job, pending: int, extent:
         warnings.append(Warning_(code="truncated", detail=detail, source=job.name))
     decided = page.gate.network.given or page.gate.replaying
     undecided = not decided or job.policy.degraded == "unscored"
-    facts = page.facts() | {"captured": [box.width, box.height]} | plan_facts(plan)
+    facts = page_facts(page) | {"captured": [box.width, box.height]} | plan_facts(plan)
     return Shown(
         pictures=tuple(pictures),
         facts=facts if extent is None else facts | extent.facts,
@@ -172,10 +174,10 @@ async def _still_changes(
         shots: What was captured in natural size.
     """
     size = page.full_size
-    await page.go_on()
-    if not await page.workers_idle():
+    await go_on(page)
+    if not await page.workers.idle():
         return True
-    if await page.stand_still(extent) != box or page.full_size != size:
+    if await stand_still(page, extent) != box or page.full_size != size:
         return True
     if await look.take(session) == before:
         return False
