@@ -291,6 +291,7 @@ def test_encodings(tmp_path: Path) -> None:
     text = "<body>中文网页没有声明编码，内容是简体中文文本。</body>"
     files = {
         "utf8": b"<meta charset=utf-8>" + text.encode(),
+        "undeclared": text.encode(),
         "gbk": text.encode("gbk"),
         "utf16": text.encode("utf-16"),
     }

@@ -71,3 +71,21 @@ def test_media_types() -> None:
         "image/png",
         "application/octet-stream", "application/octet-stream",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("page", "type_"),
+    [
+        ("caf\u00e9".encode(), "text/html; charset=utf-8"),
+        (b"cafe", "text/html"),
+        ("caf\u00e9".encode("latin-1"), "text/html"),
+        ("\u6587".encode("gbk"), "text/html"),
+        ("\u6587".encode("utf-16"), "text/html"),
+        ("<META http-equiv=a content='text/html; charset=koi8-r'>caf\u00e9".encode(), "text/html"),
+        ("<?xml version='1.0' encoding='latin1'?>caf\u00e9".encode(), "text/html"),
+    ],
+)
+def test_undeclared_utf_8_is_named(page: bytes, type_: str) -> None:
+    """A page that is UTF-8 and does not say so is served as such: browsers guess it from files only."""
+    site = ServedFolder(root=None, name="a.html", page=page)
+    assert site.answer(site.url).media_type == type_

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import mimetypes
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes, urlsplit
@@ -39,9 +40,14 @@ _BUILT_IN_TYPES = mimetypes.MimeTypes(filenames=())
 """Python's own table without the machine's, which would differ from one to the next."""
 
 
+_DECLARED = re.compile(rb"<meta\b[^>]*\bcharset\b|<\?xml\b[^>]*\bencoding\b", re.IGNORECASE)
+_DECLARED_WITHIN = 65_536
+"""Bytes in which a page may declare its encoding, generously: the standard looks at 1,024."""
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a request gets. No charset is named, so that undeclared encodings are guessed as from a file."""
+    """What a request gets. A charset is named for undeclared UTF-8 only (`_with_charset`)."""
 
     status: int
     media_type: str = "text/plain"
@@ -89,7 +95,7 @@ class ServedFolder:
         parts = [unquote_to_bytes(part) for part in raw]
         name = b"/".join(parts).decode("utf-8", "surrogateescape")
         if name == self.name:
-            return Answer(200, self.page_type, self.page, self.page_headers)
+            return Answer(200, _with_charset(self.page_type, self.page), self.page, self.page_headers)
         # A dot-file is nothing a page is made of; a separator or NUL inside a part is no name at all.
         unfit = any(not part or part.startswith(b".") or b"/" in part or b"\0" in part for part in parts)
         if unfit or self.root is None:
@@ -100,7 +106,7 @@ class ServedFolder:
             return self._nothing(name)
         self._left -= len(data)
         self.served[name] = hashlib.sha256(data).hexdigest()
-        return Answer(200, media_type(name), data)
+        return Answer(200, _with_charset(media_type(name), data), data)
 
     def _nothing(self, name: str) -> Answer:
         # Browsers ask for this one by themselves.
@@ -113,3 +119,19 @@ def media_type(name: str) -> str:
     """By suffix, the same on every machine."""
     suffix = Path(name).suffix.lower()
     return _TYPES.get(suffix) or _BUILT_IN_TYPES.guess_type("x" + suffix)[0] or "application/octet-stream"
+
+
+def _with_charset(type_: str, data: bytes) -> str:
+    """The media type; with its charset where it is text that is UTF-8 and does not say so.
+
+    Browsers guess undeclared encodings, but from a server, unlike from a file, they never guess UTF-8.
+    """
+    if type_ not in ("text/html", "text/plain") or data.isascii():
+        return type_
+    if _DECLARED.search(data[:_DECLARED_WITHIN]):
+        return type_
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return type_
+    return f"{type_}; charset=utf-8"
