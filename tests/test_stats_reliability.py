@@ -92,6 +92,22 @@ def test_what_is_undefined_is_none_with_a_reason() -> None:
     assert (level.icck, level.icc1) == (None, pytest.approx(-1))
 
 
+def test_equal_means_have_an_interval_with_a_width() -> None:
+    """By F both limits would be -1/(k - 1), as if three tasks told all; in any order, they tell little."""
+    tasks = [[60, 60, 60], [20, 60, 100], [58, 60, 62]]
+    found = reliability([np.array(tasks, float)])
+    assert found.icc1 == pytest.approx(-0.5)
+    assert found.icc1_interval is not None
+    low, high = found.icc1_interval
+    assert low == pytest.approx(-0.5)
+    assert high > 0.9
+    turned = reliability([np.array([task[::-1] for task in tasks[::-1]], float)])
+    assert turned.icc1_interval == found.icc1_interval
+    many = reliability([np.array([[0.0, 10.0], [1.0, 9.0]] * 50)])
+    assert many.icc1_interval is not None
+    assert many.icc1_interval[1] < 0.3
+
+
 def test_repeats_needed_are_the_least_that_do() -> None:
     """1.96 s / sqrt(m) is within the half width at m and not at m - 1."""
     m = repeats_for_half_width(8.0, 3.0)

@@ -14,6 +14,10 @@ from beholder.stats.intervals import Interval
 
 FloatArray = NDArray[np.float64]
 
+REPLICATES = 2000
+MANY = 1000
+"""Tasks beyond which equal means are no coincidence, and nothing is resampled."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
@@ -25,7 +29,8 @@ class Reliability:
         within_sd: Standard deviation of a repeat about its task's mean, pooled over tasks.
         icc1: ICC(1), the correlation of two single repeats of a task; may be below 0.
         icck: ICC(k), of means over k0 repeats; unbounded below.
-        icc1_interval, icck_interval: 95 %, by F.
+        icc1_interval, icck_interval: 95 %, by F; where all tasks have the same mean, F gives no width, and
+            ICC(1)'s is by resampling.
         reason: Why ICC or interval is undefined.
     """
 
@@ -78,17 +83,27 @@ def reliability(tables: Sequence[FloatArray], *, confidence: float = 0.95) -> Re
     if between_ms <= (1e-12 * scale) ** 2 and within_ms <= (1e-12 * scale) ** 2:
         return _undefined(n, k0, spread, "all scores are equal")
     icc1 = (between_ms - within_ms) / (between_ms + (k0 - 1) * within_ms)
-    icck = (between_ms - within_ms) / between_ms if between_ms > (1e-12 * scale) ** 2 else None
     if within_ms <= (1e-12 * scale) ** 2:
         return Reliability(
             tasks=n,
             repeats=k0,
             within_sd=spread,
             icc1=icc1,
-            icck=icck,
+            icck=(between_ms - within_ms) / between_ms,
             icc1_interval=None,
             icck_interval=None,
             reason="no repeat differs, so nothing tells how precise the agreement is known",
+        )
+    if between_ms <= (1e-12 * scale) ** 2:
+        return Reliability(
+            tasks=n,
+            repeats=k0,
+            within_sd=spread,
+            icc1=icc1,
+            icck=None,
+            icc1_interval=_resampled_icc1(tables, icc1, confidence) if n <= MANY else None,
+            icck_interval=None,
+            reason="all tasks have the same mean",
         )
     from scipy.special import fdtri
 
@@ -101,11 +116,45 @@ def reliability(tables: Sequence[FloatArray], *, confidence: float = 0.95) -> Re
         repeats=k0,
         within_sd=spread,
         icc1=icc1,
-        icck=icck,
+        icck=(between_ms - within_ms) / between_ms,
         icc1_interval=((low - 1) / (low + k0 - 1), (high - 1) / (high + k0 - 1)),
-        icck_interval=(1 - 1 / low, 1 - 1 / high) if low > 0 else None,
-        reason=None if icck is not None else "all tasks have the same mean",
+        icck_interval=(1 - 1 / low, 1 - 1 / high),
+        reason=None,
     )
+
+
+def _resampled_icc1(tables: Sequence[FloatArray], icc1: float, confidence: float) -> Interval | None:
+    """Quantiles of ICC(1) where tasks are drawn with replacement, and so are the repeats of each one drawn.
+
+    Tasks alone would not do: whichever are drawn, they have the same mean. Widened to the estimate, `icc1`.
+    None where all draws agree.
+
+    Source: Davison and Hinkley (1997), "Bootstrap Methods and their Application", section 3.8, strategy 2.
+    """
+    generator = np.random.default_rng(0)
+    longest = max(table.shape[1] for table in tables)
+    # In an order that is not the file's, so that the same draws meet the same scores.
+    rows = sorted(sorted(row) for table in tables for row in table.tolist())
+    sizes = np.array([len(row) for row in rows])
+    scores = np.array([row + [0.0] * (longest - len(row)) for row in rows])
+    found = []
+    for _ in range(REPLICATES):
+        tasks = generator.integers(0, len(sizes), len(sizes))
+        k = sizes[tasks]
+        columns = (generator.random((len(tasks), longest)) * k[:, None]).astype(np.int64)
+        drawn, made = scores[tasks[:, None], columns], np.arange(longest) < k[:, None]
+        means = np.where(made, drawn, 0.0).sum(axis=1) / k
+        within = float(((drawn - means[:, None]) ** 2)[made].sum()) / (k.sum() - len(k))
+        grand = float((means * k).sum()) / k.sum()
+        between = float(((means - grand) ** 2 * k).sum()) / (len(k) - 1)
+        k0 = (k.sum() - (k**2).sum() / k.sum()) / (len(k) - 1)
+        if (total := between + (k0 - 1) * within) > 0:
+            found.append((between - within) / total)
+    if not found or max(found) == min(found):
+        return None
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(found, [tail, 1 - tail])
+    return min(float(low), icc1), max(float(high), icc1)
 
 
 def repeats_for_half_width(within_sd: float, half_width: float, *, confidence: float = 0.95) -> int:
