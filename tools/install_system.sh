@@ -34,7 +34,7 @@ if [ -f /etc/debian_version ]; then
     fi
 fi
 
-if ! "$PYTHON" -c "from beholder.evidence import find_browser; find_browser()" 2>/dev/null; then
+if ! "$PYTHON" -c "from beholder.evidence.browser import find_browser; find_browser()" 2>/dev/null; then
     echo "Installing Playwright's own Chromium"
     if ! "$PYTHON" -m playwright install --only-shell chromium; then
         echo "That failed too. Once you are online: $PYTHON -m playwright install --only-shell chromium"
