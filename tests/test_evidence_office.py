@@ -22,7 +22,8 @@ from openpyxl.styles import Alignment, PatternFill
 
 from beholder.errors import BeholderError, BrokenArtifact, MissingTool
 from beholder.evidence.office import SUFFIXES, Converted, preload, render_office
-from beholder.evidence.soffice import OfficeSuite, find_soffice
+from beholder.evidence.soffice import OfficeSuite
+from beholder.evidence.soffice_find import find_soffice
 from tests.fakes.office import changed, docx, job, odf, open_place, pptx, run, xlsx
 from tests.test_evidence_packages import relations
 

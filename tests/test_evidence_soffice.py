@@ -15,7 +15,11 @@ import pytest
 from lxml import etree
 
 from beholder.errors import BrokenArtifact, MissingTool, RendererFailed
-from beholder.evidence.soffice import Conversion, OfficeSuite, _Result, find_soffice, profile_xml
+from beholder.evidence.soffice import OfficeSuite
+from beholder.evidence.soffice_batch import Conversion
+from beholder.evidence.soffice_call import CallResult, Office
+from beholder.evidence.soffice_find import find_soffice
+from beholder.evidence.soffice_profile import profile_xml
 from tests.fakes.office import open_place
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what runs")
@@ -176,14 +180,98 @@ def test_cancelled(place: Path) -> None:
     assert not [p for p in psutil.process_iter(["cmdline"]) if "987656" in (p.info["cmdline"] or [])]
 
 
+def slow_to_start(folder: Path) -> str:
+    """A program that, asked for its version, makes a file `asked` and waits for `go`, the first time only."""
+    path = Path(fake(folder, 'for one; do ok "$one"; done\n'))
+    marks = folder / "marks"
+    marks.mkdir()
+    marks.chmod(0o777)
+    wait = f"[ -e {marks}/asked ] || {{ touch {marks}/asked; until [ -e {marks}/go ]; do sleep 0.05; done; }}"
+    path.write_text(path.read_text().replace("#!/bin/sh\n", f"#!/bin/sh\n{wait}\n"))
+    return str(path)
+
+
+async def asked(folder: Path) -> None:
+    """Wait until the slow program has been asked."""
+    while not (folder / "marks" / "asked").exists():  # noqa: ASYNC110 - another process makes it
+        await asyncio.sleep(0.01)
+
+
+def test_cancelled_at_the_start(place: Path) -> None:
+    """If the first one who asks leaves while the program starts, the next one still learns its version."""
+
+    async def leave() -> None:
+        async with OfficeSuite(slow_to_start(place)) as suite:
+            first = asyncio.create_task(suite.convert("a.rtf", ".rtf", b"x", target="pdf"))
+            await asked(place)
+            first.cancel()
+            await suite.convert("b.rtf", ".rtf", b"x", target="pdf")
+            assert suite.renderer["office"] == "LibreOffice 0.0 fake"
+            with pytest.raises(asyncio.CancelledError):
+                await first
+
+    asyncio.run(leave())
+    assert left(place) == []
+
+
+def test_closed_at_the_start(place: Path) -> None:
+    """A suite that is closed while its program starts leaves nothing behind, and converts nothing."""
+
+    async def leave() -> None:
+        suite = OfficeSuite(slow_to_start(place))
+        first = asyncio.create_task(suite.convert("a.rtf", ".rtf", b"x", target="pdf"))
+        await asked(place)
+        closing = asyncio.create_task(suite.aclose())
+        await asyncio.sleep(0)
+        (place / "marks" / "go").touch()
+        await closing
+        assert left(place) == []
+        for waiting in (first, suite.convert("b.rtf", ".rtf", b"x", target="pdf")):
+            with pytest.raises(RendererFailed, match="closed"):
+                await waiting
+
+    asyncio.run(leave())
+    assert left(place) == []
+
+
+def test_closed_before_a_call_begins(place: Path) -> None:
+    """Whoever waits for a call that was ended before its first step is told."""
+
+    async def leave() -> None:
+        suite = OfficeSuite(fake(place, "sleep 987657\n"))
+        waiting = asyncio.create_task(suite.convert("a.rtf", ".rtf", b"x", target="pdf"))
+        while not suite._tasks:  # noqa: ASYNC110 - the moment between a task's making and its first step
+            await asyncio.sleep(0)
+        await suite.aclose()
+        done, _ = await asyncio.wait([waiting], timeout=30)
+        assert done == {waiting}
+        with pytest.raises(RendererFailed, match="closed"):
+            await waiting
+
+    asyncio.run(leave())
+    assert left(place) == []
+
+
+def test_whatever_a_call_fails_with(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A failure that nobody has thought of reaches those who wait, who would wait for ever otherwise."""
+
+    async def call(*_: object) -> CallResult:
+        raise MemoryError
+
+    monkeypatch.setattr(Office, "call", call)
+    made = asyncio.run(convert(fake(place, ""), {"a.rtf": b"x", "b.rtf": b"x"}))
+    assert [type(error) for error in made.values()] == [MemoryError, MemoryError]
+    assert left(place) == []
+
+
 def test_suspect() -> None:
     """The first file without an output after the last one with an output is the suspect."""
     pdf = b"%PDF"
-    assert _Result((pdf, None, None), "hang").suspect == 1
-    assert _Result((None, None), "crash").suspect == 0
-    assert _Result((pdf, None, pdf, None), "crash").suspect == 3
-    assert _Result((pdf, pdf), "crash").suspect is None
-    assert _Result((pdf, None), "done").suspect is None
+    assert CallResult((pdf, None, None), "hang").suspect == 1
+    assert CallResult((None, None), "crash").suspect == 0
+    assert CallResult((pdf, None, pdf, None), "crash").suspect == 3
+    assert CallResult((pdf, pdf), "crash").suspect is None
+    assert CallResult((pdf, None), "done").suspect is None
 
 
 def test_profile() -> None:

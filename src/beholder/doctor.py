@@ -20,7 +20,8 @@ from beholder.evidence.browser import install_hint
 from beholder.evidence.good import IMAGE, good_job
 from beholder.evidence.kinds import Shown
 from beholder.evidence.pages import renderer_info
-from beholder.evidence.soffice import OfficeSuite, find_soffice
+from beholder.evidence.soffice import OfficeSuite
+from beholder.evidence.soffice_find import find_soffice
 from beholder.evidence.workers import WorkerPool
 from beholder.judges.keys import HOST_KEYS
 from beholder.run.dotenv import keys_from_dotenv

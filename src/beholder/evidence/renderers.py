@@ -34,7 +34,8 @@ from beholder.evidence.office import render_office
 from beholder.evidence.pages import PageRenderer
 from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
-from beholder.evidence.soffice import OfficeSuite, find_soffice
+from beholder.evidence.soffice import OfficeSuite
+from beholder.evidence.soffice_find import find_soffice
 from beholder.evidence.svg import check_svg, render_svg
 from beholder.evidence.workers import WorkerPool
 from beholder.records import Artifact, NetworkPolicy, Submission

@@ -1,0 +1,176 @@
+"""One call of LibreOffice: its folder and profile, the program behind the fence, and what it has made.
+
+The profile of a call that came to its end serves the next one; what a killed office leaves in its own would
+trouble it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from beholder.errors import RendererFailed
+from beholder.evidence.soffice_profile import PROFILE_POLICY, write_profile
+from beholder.evidence.soffice_run import MOST_OUTPUT_BYTES, START_S, End, listen, watch
+from beholder.fenced.folders import hand_over, make_folder, remove_folder
+from beholder.fenced.programs import Fence, last_line
+
+Target = Literal["pdf", "sheets", "ods"]
+"""What a file becomes: a PDF as printed, a PDF with one page per sheet, a workbook that can be cropped."""
+
+_FILTERS: dict[Target, tuple[str, str]] = {
+    "pdf": ("pdf", ".pdf"),
+    "sheets": ('pdf:calc_pdf_Export:{"SinglePageSheets":{"type":"boolean","value":"true"}}', ".pdf"),
+    "ods": ("ods:calc8", ".ods"),
+}
+_FLAGS = ("--headless", "--norestore", "--nologo", "--nodefault", "--nofirststartwizard")
+
+_HEADS: dict[Target, tuple[bytes, bytes]] = {
+    "pdf": (b"%PDF-", b"%%EOF"),
+    "sheets": (b"%PDF-", b"%%EOF"),
+    "ods": (b"PK\x03\x04", b"PK\x05\x06"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """How a call ended: outputs in the order of inputs, None where there is none."""
+
+    outputs: tuple[bytes | None, ...]
+    end: End
+    said: str = ""
+
+    @property
+    def suspect(self) -> int | None:
+        """The file that a call hung or crashed at; None if it came to its end."""
+        if self.end == "done":
+            return None
+        finished = [at for at, output in enumerate(self.outputs) if output is not None]
+        suspect = finished[-1] + 1 if finished else 0
+        return suspect if suspect < len(self.outputs) else None
+
+
+@dataclass(slots=True)
+class Office:
+    """A program that is there, and the folder it works in.
+
+    Attributes:
+        fence: How it is started.
+        deadline_s: CPU seconds for one file; thrice that by the clock.
+        root: Ours, so that the program cannot put anything in the place of what is laid out for it there.
+    """
+
+    program: Path
+    fence: Fence
+    deadline_s: float
+    root: Path = field(init=False)
+    _profiles: list[Path] = field(default_factory=list)
+    _numbers: Iterator[int] = field(default_factory=itertools.count)
+
+    def __post_init__(self) -> None:
+        self.root = make_folder("office", None)
+        self.root.chmod(0o711)
+
+    def remove(self) -> None:
+        """Remove the folder with all that is in it. Blocks; no call may be left."""
+        remove_folder(self.root)
+
+    async def info(self) -> dict[str, Any]:
+        """Version, fence and profile, for the manifest. Starts the program."""
+        folder = self._folder("version")
+        hand_over(folder, self.fence.owner)
+        command = [str(self.program), "--version"]
+        said = await listen(self.fence, command, folder, within_s=min(START_S, self.deadline_s))
+        found = re.match(r"\s*(LibreOffice[^\n]*)", said)
+        return {
+            "office": found.group(1).strip() if found else "unknown",
+            "office_profile": PROFILE_POLICY,
+            "office_fence": self.fence.info(),
+        }
+
+    def _folder(self, name: str) -> Path:
+        """A new folder in ours, to be handed over once what it needs is in it."""
+        folder = self.root / f"{name}-{next(self._numbers)}"
+        try:
+            folder.mkdir(mode=0o700)
+        except OSError as error:
+            raise RendererFailed(f"no folder for LibreOffice: {error}", concerns="office") from error
+        return folder
+
+    async def call(self, files: Sequence[tuple[str, bytes]], target: Target) -> CallResult:
+        """One run of the program over (suffix, data), in a profile of its own.
+
+        Raises:
+            RendererFailed: It cannot be started, or there is no room for its files.
+        """
+        folder = self._folder("call")
+        try:
+            profile = self._profiles.pop() if self._profiles else await asyncio.to_thread(self._new_profile)
+            inputs = await asyncio.to_thread(self._lay_out, folder, files)
+            filter_, suffix = _FILTERS[target]
+            command = [
+                str(self.program),
+                f"-env:UserInstallation={profile.as_uri()}",
+                *_FLAGS,
+                "--convert-to",
+                filter_,
+                "--outdir",
+                str(folder / "out"),
+                *map(str, inputs),
+            ]
+            wanted = [folder / "out" / f"{path.stem}{suffix}" for path in inputs]
+            with tempfile.TemporaryFile() as said:
+                end = await watch(
+                    self.fence, command, folder, wanted, said=said.fileno(), deadline_s=self.deadline_s
+                )
+                last = last_line(said)
+            outputs = await asyncio.to_thread(lambda: tuple(_read_output(path, target) for path in wanted))
+            if end == "done":
+                self._profiles.append(profile)
+            else:
+                await asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True)
+            return CallResult(outputs, end, last)
+        except OSError as error:
+            raise RendererFailed(f"files for LibreOffice: {error}", concerns="office") from error
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    def _new_profile(self) -> Path:
+        profile = self._folder("profile")
+        write_profile(profile)
+        hand_over(profile, self.fence.owner)
+        return profile
+
+    def _lay_out(self, folder: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
+        """Inputs with names of our own: an output is named for its input, without the suffix."""
+        paths = [folder / f"{at:04d}{suffix}" for at, (suffix, _) in enumerate(files)]
+        for path, (_, data) in zip(paths, files, strict=True):
+            path.write_bytes(data)
+        (folder / "out").mkdir()
+        hand_over(folder, self.fence.owner)
+        return paths
+
+
+def _read_output(path: Path, target: Target) -> bytes | None:
+    """The output if it is there and whole; its pages are counted by whoever draws them."""
+    try:
+        # The folder is the program's own: a link in it must not lead us elsewhere.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        try:
+            data = file.read(MOST_OUTPUT_BYTES + 1)
+        except OSError:
+            return None
+    head, tail = _HEADS[target]
+    whole = data.startswith(head) and tail in data[-1024:] and len(data) <= MOST_OUTPUT_BYTES
+    return data if whole else None
