@@ -202,10 +202,43 @@ def test_another_question_is_refused_with_what_differs() -> None:
     assert "another question (the prompt's wording)" in refused(first, second)
 
 
+def test_criteria_that_differ_are_named() -> None:
+    """Those asked otherwise, and those of one run only; weights are the formula's."""
+    keys = [
+        [{"key": "region", "max": 30, "weight": 1}, {"key": "symbols", "max": 20}, {"key": "old", "max": 1}],
+        [{"key": "region", "max": 30, "weight": 9}, {"key": "symbols", "max": 10}],
+    ]
+    rows = [{**one, "question_sha256": "0" * 64} for one in B.rows]
+    first, second = (
+        held(name, own, manifest={**manifest(), "protocol": {"criteria": criteria}})
+        for name, own, criteria in zip("AB", (list(A.rows), rows), keys, strict=True)
+    )
+    assert "another question (the criteria symbols, old)" in refused(first, second)
+
+
+def test_another_protocol_is_refused_in_one_sentence() -> None:
+    """Question and formula differ then as a matter of course."""
+    rows = [
+        {**one, "protocol": "web-page/1", "question_sha256": "0" * 64, "formula_sha256": "0" * 64}
+        for one in B.rows
+    ]
+    words = refused(A, held("B", rows))
+    assert "A was judged by gis-bench/1, B by web-page/1" in words
+    assert words.count("\n- ") == 1
+
+
 def test_another_formula_or_judge_is_refused() -> None:
     """Model and settings, with both values."""
     rows = [{**one, "formula_sha256": "0" * 64} for one in B.rows]
     assert "another formula" in refused(A, held("B", rows))
+    weighed = {"criteria": [{"key": "region", "weight": 2}], "absent": "exclude", "pass_at": 70}
+    marks = [
+        {**manifest(), "protocol": own}
+        for own in ({"criteria": [{"key": "region", "weight": 1}], "absent": "zero", "pass_at": 60}, weighed)
+    ]
+    said = refused(held("A", list(A.rows), manifest=marks[0]), held("B", rows, manifest=marks[1]))
+    for words in ("the pass mark, 60 against 70", "zero against exclude", "the criteria's weights"):
+        assert words in said
     other = held("B", list(B.rows), manifest=manifest(model="openai/judge-2", temperature=None))
     words = refused(A, other)
     assert "model 'openai/judge-1' against 'openai/judge-2'" in words
@@ -320,6 +353,26 @@ def test_the_terminal_table_greys_nothing_away(tmp_path: Path) -> None:
     assert len(flips) == 2
     assert any("missing" in line and "timeout" in line for line in lines)
     assert "51.8 / 57.8" in done.stdout
+    own = lines[lines.index(next(line for line in lines if line.startswith("Model"))) + 1 :][:2]
+    assert ("A" in own[0] + own[1], "1 timeout" in own[0] + own[1]) == (True, True)
+    assert "Scripted replies" in done.stdout
+
+
+def test_a_narrow_terminal_breaks_no_number() -> None:
+    """In 80 columns the pairs' figures are two tables, each with the names."""
+    from rich.console import Console
+
+    from beholder.compare.terminal import comparison_tables
+
+    console = Console(width=80)
+    with console.capture() as text:
+        for part in comparison_tables(compare_runs({"A": A, "B": B}).document, width=80):
+            console.print(part)
+    said = text.get()
+    assert "…" not in said
+    assert said.count("A / B ") >= 2
+    assert "51.8 / 57.8" in said
+    assert "p McNemar" in said
 
 
 def test_runs_without_a_common_task_say_so() -> None:

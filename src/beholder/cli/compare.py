@@ -112,7 +112,7 @@ def _print(document: Mapping[str, Any]) -> None:
     # Captured, because rich ends the process with a code of its own when the reader has gone.
     with console.capture() as text:
         if "pairs" in document:
-            for part in comparison_tables(document, plain=plain):
+            for part in comparison_tables(document, plain=plain, width=console.width):
                 console.print(part)
         if "human" in document:
             console.print(human_table(document["human"], plain=plain))

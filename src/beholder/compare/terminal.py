@@ -12,24 +12,33 @@ from rich.text import Text
 
 from beholder.report import numbers
 from beholder.report.people import notes_of
-from beholder.report.terminal import visible
+from beholder.report.terminal import results_table, visible
 
 Json = Mapping[str, Any]
 SHOWN_ITEMS = 20
+WIDE = 120
+"""Columns of a terminal that hold a pair's figures in one line; with fewer they are two tables."""
 
 
-def comparison_tables(document: Json, *, plain: bool = False) -> Iterator[RenderableType]:
-    """What differs and warns, one table of pairs, and per pair its groups and items, differences first.
+def comparison_tables(document: Json, *, plain: bool = False, width: int = WIDE) -> Iterator[RenderableType]:
+    """What differs and warns, each run over its own tasks, all pairs, and per pair its groups and items.
 
     Args:
         document: Of a `Comparison`.
         plain: For a pipe or a log: no colour, no lines.
+        width: Of the terminal, in columns.
     """
     for one in document["differs"]:
         yield Text(f"Compared although it is {visible(one['detail'])}", style="" if plain else "bold yellow")
     for one in document["warnings"]:
         yield Text(f"Note: {visible(one['detail'])}", style="" if plain else "yellow")
-    yield _pairs(document, plain=plain)
+    yield _own(document, plain=plain)
+    title = "On the tasks in common"
+    if width >= WIDE:
+        yield _pairs(document, title, [*_MEANS, *_TESTS], plain=plain)
+    else:
+        yield _pairs(document, title, _MEANS, plain=plain)
+        yield _pairs(document, "", _TESTS, plain=plain)
     yield Text("Differences are second less first. " + document["test_method"], style="" if plain else "dim")
     for pair in document["pairs"]:
         for label, values in pair["groups"].items():
@@ -79,28 +88,44 @@ def _name(text: str) -> str:
     return visible(text, 120)
 
 
-def _pairs(document: Json, *, plain: bool) -> Table:
-    table = _table("", plain=plain)
+def _own(document: Json, *, plain: bool) -> Table:
+    """Each run over its own tasks, which stands beside the means of the common ones."""
+    scale = {key: document[key] for key in ("score_range", "pass_at")}
+    return results_table({name: {**one, **scale} for name, one in document["models"].items()}, plain=plain)
+
+
+_MEANS = ("Common", "Means", "Difference [95%]")
+_TESTS = ("p", "p Holm", "Detectable", "Passes", "p McNemar")
+
+
+def _pairs(document: Json, title: str, columns: Sequence[str], *, plain: bool) -> Table:
+    table = _table(title, plain=plain)
     table.add_column("First / second", overflow="fold", min_width=12)
-    for name in ("Common", "Means", "Difference [95%]", "p", "p Holm", "Detectable", "Passes", "p McNemar"):
+    for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
-    digits = numbers.digits_for(document["score_range"])
     for pair in document["pairs"]:
-        difference, passes = pair["difference"], pair["passes"]
-        common = pair["means"]["common"]
-        cells = (
-            f"{_name(pair['a'])} / {_name(pair['b'])}",
-            f"{difference['tasks']}",
-            f"{numbers.fixed(common['a'], digits)} / {numbers.fixed(common['b'], digits)}",
-            _difference(difference, digits),
-            numbers.p_value(difference["p_value"]),
-            numbers.p_value(difference["p_holm"]),
-            numbers.detectable(difference["smallest_detectable"]["difference"], document["score_range"]),
-            _passes(passes),
-            numbers.p_value(passes["p_value"]) if passes else numbers.DASH,
-        )
-        table.add_row(*map(Text, cells))
+        cells = _pair_cells(pair, document)
+        names = f"{_name(pair['a'])} / {_name(pair['b'])}"
+        table.add_row(*map(Text, [names, *(cells[name] for name in columns)]))
     return table
+
+
+def _pair_cells(pair: Json, document: Json) -> dict[str, str]:
+    """A pair's figures by the column's name."""
+    digits = numbers.digits_for(document["score_range"])
+    difference, passes, common = pair["difference"], pair["passes"], pair["means"]["common"]
+    return {
+        "Common": f"{difference['tasks']}",
+        "Means": f"{numbers.fixed(common['a'], digits)} / {numbers.fixed(common['b'], digits)}",
+        "Difference [95%]": _difference(difference, digits),
+        "p": numbers.p_value(difference["p_value"]),
+        "p Holm": numbers.p_value(difference["p_holm"]),
+        "Detectable": numbers.detectable(
+            difference["smallest_detectable"]["difference"], document["score_range"]
+        ),
+        "Passes": _passes(passes),
+        "p McNemar": numbers.p_value(passes["p_value"]) if passes else numbers.DASH,
+    }
 
 
 def _group(pair: Json, label: str, values: Json, document: Json, *, plain: bool) -> Table:

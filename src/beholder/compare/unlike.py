@@ -34,8 +34,7 @@ class Unlike:
 def unlike(first: RunRows, second: RunRows) -> list[Unlike]:
     """Every way in which two runs differ, what refuses first."""
     found = [
-        *_question(first, second),
-        *_formula(first, second),
+        *_protocols(first, second),
         *_judges(first, second),
         *_texts(first, second),
         *_served(first, second),
@@ -44,36 +43,81 @@ def unlike(first: RunRows, second: RunRows) -> list[Unlike]:
     return sorted(found, key=lambda one: not one.refuses)
 
 
+def _protocols(first: RunRows, second: RunRows) -> Iterator[Unlike]:
+    ids = [sorted({str(row["protocol"]) for row in run.rows}) for run in (first, second)]
+    if all(ids) and ids[0] != ids[1]:
+        yield Unlike(
+            code="question",
+            detail=f"another protocol: {first.name} was judged by {', '.join(ids[0])}, {second.name} by "
+            f"{', '.join(ids[1])}; compare runs of one protocol",
+            refuses=True,
+        )
+    else:
+        yield from _question(first, second)
+        yield from _formula(first, second)
+
+
 def _question(first: RunRows, second: RunRows) -> Iterator[Unlike]:
     hashes = [_hashes(run, "question_sha256") for run in (first, second)]
     if hashes[0] == hashes[1] or not all(hashes):
         return
-    parts = {
-        "prompt_sha256": "the prompt's wording",
-        "criteria": "the criteria",
-        "reply": "the reply's form",
-        "id": "the protocol",
-    }
-    protocols = [run.manifest.get("protocol") or {} for run in (first, second)]
-    changed = [words for key, words in parts.items() if protocols[0].get(key) != protocols[1].get(key)]
+    a, b = (run.manifest.get("protocol") or {} for run in (first, second))
+    changed = ["the prompt's wording"] if a.get("prompt_sha256") != b.get("prompt_sha256") else []
+    if a.get("criteria") != b.get("criteria"):
+        changed.append(_criteria(a.get("criteria") or (), b.get("criteria") or ()))
+    if a.get("reply") != b.get("reply"):
+        changed.append("the reply's form")
     yield Unlike(
         code="question",
         detail=f"another question ({', '.join(changed) or 'question_sha256'}): {first.name} was asked "
-        f"{_short(hashes[0])}, {second.name} {_short(hashes[1])}",
+        f"{_short(hashes[0])}, {second.name} {_short(hashes[1])}; judge both with one protocol file",
         refuses=True,
     )
+
+
+def _criteria(a: Sequence[Json], b: Sequence[Json]) -> str:
+    """The criteria that differ, by key; those of one run only too."""
+    own = [{one["key"]: {**one, "weight": None} for one in criteria} for criteria in (a, b)]
+    keys = [key for key in dict.fromkeys([*own[0], *own[1]]) if own[0].get(key) != own[1].get(key)]
+    more = f" and {len(keys) - SHOWN_TASKS} more" if len(keys) > SHOWN_TASKS else ""
+    return f"the criteria {', '.join(keys[:SHOWN_TASKS])}{more}" if keys else "the criteria's order"
 
 
 def _formula(first: RunRows, second: RunRows) -> Iterator[Unlike]:
     hashes = [_hashes(run, "formula_sha256") for run in (first, second)]
     if hashes[0] == hashes[1] or not all(hashes):
         return
+    changed = _changes(*(run.manifest.get("protocol") or {} for run in (first, second)))
     yield Unlike(
         code="formula",
-        detail=f"another formula: {first.name} was scored by {_short(hashes[0])}, {second.name} by "
-        f"{_short(hashes[1])}; `beholder rescore` scores one as the other",
+        detail=f"another formula ({', '.join(changed) or 'formula_sha256'}): {first.name} was scored by "
+        f"{_short(hashes[0])}, {second.name} by {_short(hashes[1])}; `beholder rescore` with --protocol or "
+        "--pass-at scores one as the other, without any call",
         refuses=True,
     )
+
+
+def _changes(a: Json, b: Json) -> list[str]:
+    """What two formulas differ in, in words."""
+    repeats = [protocol.get("repeats") or {} for protocol in (a, b)]
+    said = {
+        "the pass mark": (a.get("pass_at"), b.get("pass_at")),
+        "what an absent submission counts": (a.get("absent"), b.get("absent")),
+        "how repeats become one": (repeats[0].get("reduce"), repeats[1].get("reduce")),
+        "repeats needed for a score": (repeats[0].get("min_scored"), repeats[1].get("min_scored")),
+    }
+    changed = [
+        f"{words}, {_or_none(one)} against {_or_none(other)}"
+        for words, (one, other) in said.items()
+        if one != other
+    ]
+    weights = [[one.get("weight") for one in protocol.get("criteria") or ()] for protocol in (a, b)]
+    changed += ["the score's formula"] if a.get("score") != b.get("score") else []
+    return changed + (["the criteria's weights"] if weights[0] != weights[1] else [])
+
+
+def _or_none(value: Any) -> str:
+    return "none" if value is None else str(value)
 
 
 def _judges(first: RunRows, second: RunRows) -> Iterator[Unlike]:

@@ -32,8 +32,8 @@ UNKNOWN_MARGIN = 0.02
 """What counts as near the pass mark where nothing is known of the spread, as a share of the scale."""
 
 ICC_METHOD = (
-    "one-way random effects over tasks, ICC(1) and ICC(k); 95 % by F, or by drawing tasks and repeats where all "
-    "tasks have the same mean"
+    "one-way random effects over tasks, ICC(1) and ICC(k); 95 % by F, or by drawing tasks and repeats where "
+    "all tasks have the same mean"
 )
 
 
