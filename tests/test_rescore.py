@@ -9,13 +9,16 @@ import os
 import socket
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from beholder.errors import ConfigError, ProtocolError, StoreError
+from beholder.run.conductor import judge_run
 from beholder.run.rescore import rescore
+from beholder.run.spec import RunSpec
 from tests.fakes.judge_server import JudgeServer, rule
 from tests.fakes.runs import command, gis_reply, gis_run, judge_command, rows_of, run, summary_of
 
@@ -201,6 +204,25 @@ def test_a_weight_of_a_criterion_is_no_part_of_the_question(finished: Path, tmp_
     """It changes the formula's hash only."""
     new = changed(tmp_path, ('key = "legible"', 'key = "legible"\nweight = 2'))
     rescore(finished / "o", tmp_path / "new", protocol=new)
+
+
+def test_more_usable_replies_than_were_asked_for_are_never_quietly_fewer(tmp_path: Path) -> None:
+    """A task that needs two replies is refused one, by run and rescoring alike, with what to do."""
+    gis_run(tmp_path, ["a"])
+    (tmp_path / "p.toml").write_text(PROTOCOL)
+    (tmp_path / "r.jsonl").write_text(json.dumps({"reply": reply(9, 5)}))
+    spec = RunSpec(
+        tasks=tmp_path / "tasks.jsonl", run_dirs={"m": tmp_path / "run"}, out_dir=tmp_path / "o",
+        protocol=tmp_path / "p.toml", judge=f"scripted/{tmp_path / 'r.jsonl'}", repeats=1,
+    )  # fmt: skip
+    judge_run(spec)
+    two = changed(tmp_path, ("n = 3", "n = 3\nmin_scored = 2"))
+    with pytest.raises(
+        ConfigError, match=r"--repeats 1: .*min_scored = 2 usable replies on; ask for at least 2"
+    ):
+        judge_run(replace(spec, protocol=two, out_dir=tmp_path / "o2"))
+    with pytest.raises(ProtocolError, match=r"min_scored = 2, and .* was asked for 1 a task"):
+        rescore(tmp_path / "o", tmp_path / "new", protocol=two)
 
 
 def test_a_protocol_file_that_is_gone_is_said(

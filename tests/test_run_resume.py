@@ -47,6 +47,40 @@ def test_a_changed_picture_beside_a_page_is_another_submission(tmp_path: Path) -
     assert rows_of(tmp_path / "o")[0]["evidence"]["images"][0]["sha256"] != first
 
 
+@pytest.mark.parametrize("change", ["changed", "added"])
+def test_a_flat_pages_folder_of_assets_is_a_part_of_it(tmp_path: Path, change: str) -> None:
+    """What a page draws on beside itself is listed; another picture, or the one it lacked, is judged anew."""
+    gis_run(tmp_path, ["a"])
+    (tmp_path / "run/a.png").unlink()
+    (tmp_path / "run/a.html").write_text("<h1>Map</h1><img src='a_files/map.png'>")
+    if change == "changed":
+        picture(tmp_path / "run/a_files/map.png", "red", (300, 200))
+    with JudgeServer([GOOD]) as server:
+        line = judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1)
+        run(line)
+        before = rows_of(tmp_path / "o")
+        run(line)
+        assert len(server.requests) == 1
+        assert rows_of(tmp_path / "o") == before
+        again = run(command("rescore", "--out-dir", tmp_path / "o", "--to", tmp_path / "r", "--pass-at", 70))
+        picture(tmp_path / "run/a_files/map.png", "blue", (300, 200))
+        dry = run([*line, "--dry-run", "--json"])
+        run(line)
+        assert len(server.requests) == 2
+    assert again.returncode == 0, again.stderr
+    assert json.loads(dry.stdout)["calls"] == 1
+    names = [
+        ["a.html", "a_files/map.png"] if change == "changed" else ["a.html"],
+        ["a.html", "a_files/map.png"],
+    ]
+    rows = [before[0], rows_of(tmp_path / "o")[0]]
+    assert [[one["name"] for one in row["evidence"]["artifacts"]] for row in rows] == names
+    assert rows[0]["evidence"]["images"][0]["sha256"] != rows[1]["evidence"]["images"][0]["sha256"]
+    listed = rows[1]["evidence"]["artifacts"][1]
+    assert (listed["status"], listed["detail"]) == ("not_shown", "loaded by a.html")
+    assert listed["size_bytes"] == (tmp_path / "run/a_files/map.png").stat().st_size
+
+
 @pytest.mark.parametrize(
     "change",
     [

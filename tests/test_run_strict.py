@@ -368,13 +368,14 @@ def test_a_wording_without_a_place_for_texts_is_never_asked_about_nothing(
     tasks, run_dir = claw_run(tmp_path, [claw_task("a")], {"a": words})
     (tmp_path / "w.txt").write_text(wording)
     with JudgeServer([rule(text='{"overall": 5, "reason": "ok"}')]) as server:
-        judge_run(
-            RunSpec(
-                tasks=tasks, run_dirs={"m": run_dir}, out_dir=tmp_path / "o", prompt_file=tmp_path / "w.txt",
-                judge="judge-1", base_url=f"{server.url}/v1",
-            )
+        spec = RunSpec(
+            tasks=tasks, run_dirs={"m": run_dir}, out_dir=tmp_path / "o", prompt_file=tmp_path / "w.txt",
+            judge="judge-1", base_url=f"{server.url}/v1",
         )  # fmt: skip
+        promised = estimate_run(spec)
+        judge_run(spec)
         sent = [request.texts[0] for request in server.requests]
+    assert (promised.to_judge, promised.calls) == (len(sent), len(sent))
     (row,) = rows_of(tmp_path / "o")
     assert row["outcome"] == outcome
     shown = [one["name"] for one in row["evidence"]["artifacts"] if one["status"] == "shown"]

@@ -9,9 +9,12 @@ from pathlib import Path
 from beholder.evidence.manifest import from_manifest
 from beholder.evidence.select import select_artifacts
 from beholder.judges import render_prompt, rough_tokens
+from beholder.judges.prompt import RESPONSE_NAME
 from beholder.protocols import prompt_fields
 from beholder.records import Evidence, Picture, Protocol, Submission, Usage
 from beholder.rows import read_reply
+from beholder.run.beside import same_beside
+from beholder.run.placed import only_placed
 from beholder.run.plan import Plan, plan_run
 from beholder.run.seat import Seat
 from beholder.run.spec import RunSpec
@@ -71,6 +74,7 @@ def estimate_run(spec: RunSpec) -> Estimate:
                 submission = submissions.open(task)
                 seat, protocol = plan.seat_for(submission), plan.protocol_for(task)
                 evidence, made_under = _evidence(plan, seat, submission, out)
+                evidence = only_placed(evidence, protocol.prompt.placeholders)
                 if not (evidence.pictures or evidence.videos or evidence.texts):
                     continue
                 to_judge += 1
@@ -121,7 +125,9 @@ def _evidence(plan: Plan, seat: Seat, submission: Submission, out: Path) -> tupl
     """(evidence, policy hash): stored of these very files by an earlier run, else guessed by their names."""
     stored = read_json(out / task_folder(submission.task_id) / seat.folder / EVIDENCE_FILE)
     if stored is not None and stored.get("submission_sha256") == submission_sha256(submission):
-        return from_manifest(stored["evidence"]), str(stored["evidence_sha256"])
+        evidence = from_manifest(stored["evidence"])
+        if same_beside(submission, evidence):
+            return evidence, str(stored["evidence_sha256"])
     if seat.route == "text":
         guessed = Evidence(status="ok", route="text", texts=_guessed_texts(plan, submission))
     else:
@@ -130,10 +136,17 @@ def _evidence(plan: Plan, seat: Seat, submission: Submission, out: Path) -> tupl
 
 
 def _guessed_texts(plan: Plan, submission: Submission) -> tuple[tuple[str, str], ...]:
-    """As many characters as will be shown; which ones does not matter to a count."""
+    """As many characters as will be shown, by whose they are; which ones does not matter to a count."""
+    sizes = [(RESPONSE_NAME, len(submission.response or ""))]
     chosen = select_artifacts(submission, plan.protocol.routing).chosen
-    size = len(submission.response or "") + sum(artifact.size_bytes for artifact in chosen)
-    return (("response.txt", "x" * min(size, plan.protocol.evidence.text_chars)),)
+    sizes += [(artifact.name, artifact.size_bytes) for artifact in chosen]
+    left = plan.protocol.evidence.text_chars
+    texts = []
+    for name, size in sizes:
+        if shown := min(size, left):
+            texts.append((name, "x" * shown))
+            left -= shown
+    return tuple(texts)
 
 
 def _guessed_pictures(plan: Plan, submission: Submission) -> tuple[Picture, ...]:

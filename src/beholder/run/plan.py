@@ -159,10 +159,17 @@ def _with_flags(protocol: Protocol, spec: RunSpec) -> Protocol:
     repeats = spec.repeats if spec.repeats is not None else protocol.repeats.n
     if repeats < 1:
         raise ConfigError(f"--repeats {repeats}: at least 1", concerns="--repeats")
+    least = protocol.repeats.min_scored
+    if repeats < least:
+        raise ConfigError(
+            f"--repeats {repeats}: {protocol.source} scores a task from min_scored = {least} usable replies "
+            f"on; ask for at least {least}, or write another min_scored into a protocol of your own",
+            concerns="--repeats",
+        )
     policy = protocol.evidence
     return replace(
         protocol,
-        repeats=replace(protocol.repeats, n=repeats, min_scored=min(protocol.repeats.min_scored, repeats)),
+        repeats=replace(protocol.repeats, n=repeats),
         evidence=replace(
             policy,
             images=spec.max_output_images or policy.images,

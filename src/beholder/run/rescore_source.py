@@ -41,8 +41,13 @@ def load_source(
     own = ref is None
     protocol = _load_own(path, asked) if ref is None else load_protocol(ref, prompt_file=prompt_file)
     n = int(asked["repeats"]["n"])
-    repeats = replace(protocol.repeats, n=n, min_scored=min(protocol.repeats.min_scored, n))
-    protocol = replace(protocol, repeats=repeats)
+    if protocol.repeats.min_scored > n:
+        raise ProtocolError(
+            f"{protocol.source}: min_scored = {protocol.repeats.min_scored}, and {path} was asked for {n} a "
+            "task: none could be scored; lower it, or ask again with --repeats",
+            concerns=protocol.source,
+        )
+    protocol = replace(protocol, repeats=replace(protocol.repeats, n=n))
     if own and "rescored" in manifest:
         # The pass mark may have been a flag's.
         mark = None if asked["pass_at"] is None else Decimal(str(asked["pass_at"]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +21,6 @@ from beholder.judges import (
     ask_with_retries,
     render_prompt,
 )
-from beholder.judges.prompt import RESPONSE_NAME
 from beholder.protocols import criterion_record, prompt_fields
 from beholder.records import Evidence, Picture, Protocol, Reply, Route, Submission, Task, Video
 from beholder.rows import (
@@ -33,7 +32,9 @@ from beholder.rows import (
     text_sha256,
 )
 from beholder.run.attempts import AttemptRecord
+from beholder.run.beside import list_beside, same_beside
 from beholder.run.budget import Budget
+from beholder.run.placed import only_placed
 from beholder.run.plan import Plan
 from beholder.run.progress import Progress
 from beholder.run.rules import rule_rows
@@ -147,7 +148,7 @@ class TaskJudge:
                 submission.task_id, made_under
             )
             evidence = self._stored(case, stored) if kept else None
-            if evidence is not None:
+            if evidence is not None and await asyncio.to_thread(same_beside, submission, evidence):
                 return evidence, made_under
         if self.stop.is_set:
             ended = Evidence(
@@ -157,7 +158,8 @@ class TaskJudge:
                 detail="the run ended before this task",
             )
             return ended, self.plan.evidence_sha256
-        evidence = only_placed(await self.engine.prepare(submission), case.protocol.prompt.placeholders)
+        prepared = list_beside(submission, await self.engine.prepare(submission))
+        evidence = only_placed(prepared, case.protocol.prompt.placeholders)
         pictures = tuple(
             replace(picture, path=f"image-{number}{_SUFFIXES[picture.media_type]}")
             for number, picture in enumerate(evidence.pictures, start=1)
@@ -337,40 +339,6 @@ def _loaded(one: _Media, folder: Path) -> _Media:
         return replace(one, data=(folder / one.path).read_bytes())
     except OSError:
         return one
-
-
-def only_placed(evidence: Evidence, placeholders: Collection[str]) -> Evidence:
-    """Evidence of the text route without the texts that the prompt has no place for, which are listed.
-
-    A wording of the user's own is sent as it stands. If it has a place for none of the texts, the judge would
-    be asked about nothing: that is no question to send.
-    """
-    if evidence.status != "ok" or evidence.route != "text":
-        return evidence
-    unplaced = {name for name, _ in evidence.texts if _place_of(name) not in placeholders}
-    if not unplaced:
-        return evidence
-    left_out = replace(
-        evidence,
-        texts=tuple(text for text in evidence.texts if text[0] not in unplaced),
-        artifacts=tuple(
-            replace(one, status="not_shown", reason="not_selected", detail="the prompt has no place for it")
-            if one.name in unplaced and one.status == "shown"
-            else one
-            for one in evidence.artifacts
-        ),
-        warnings=tuple(one for one in evidence.warnings if one.source not in unplaced),
-    )
-    if left_out.texts:
-        return left_out
-    places = " and ".join(sorted({f"{{{_place_of(name)}}}" for name in unplaced}, reverse=True))
-    detail = f"the prompt has no place for this submission's texts; write {places} into it"
-    return replace(left_out, status="unscored", reason="rejected", detail=detail)
-
-
-def _place_of(name: str) -> str:
-    """The placeholder that a text is shown by."""
-    return "response" if name == RESPONSE_NAME else "artifacts"
 
 
 def call_keys(
