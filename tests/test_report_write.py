@@ -75,3 +75,44 @@ def test_unlike_runs_are_not_ranked_together(tmp_path: Path) -> None:
         (tmp_path / name / "judge_summary.json").write_text(json.dumps(summary))
     with pytest.raises(StoreError, match="question_sha256"):
         rebuild_together([tmp_path / "one", tmp_path / "two"])
+
+
+def test_several_out_dirs_tell_of_their_common_tasks(tmp_path: Path) -> None:
+    """Reckoned from the rows; a joint summary of other models that lies there is not believed."""
+    from beholder.report import rebuild_together
+
+    rows = {name: outdir.varied_rows(name) for name in ("atlas", "borea", "coral")}
+    rows["borea"] = rows["borea"][2:]
+    paths = [outdir.write(tmp_path / name, name, own) for name, own in rows.items()]
+    others: dict[str, dict[str, int]] = {name: {} for name in rows}
+    stale = {"models": others, "common": {"tasks": 1, "models": others}}
+    (tmp_path / "judge_summary.json").write_text(json.dumps(stale), encoding="utf-8")
+    text = rebuild_together(paths[:2])[-1].read_text(encoding="utf-8")
+    common = sum(one["main_score"] is not None for one in rows["borea"])
+    assert f"On {common} common tasks" in text
+    means = [
+        sum(one["main_score"] for one in own if one["main_score"] is not None) / common
+        for own in (rows["atlas"][2:], rows["borea"])
+    ]
+    for mean in means:
+        assert f"| {mean:.1f} [" in text
+
+
+def test_out_dirs_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    """By their models where these differ, else by their paths; a joint out-dir stands for its models."""
+    from beholder.report import rebuild_together
+
+    models = {"one/out": "atlas", "two/out": "borea", "three/out": "atlas", "four/joint/x": "x"}
+    paths = {at: outdir.write(tmp_path / at, name, outdir.varied_rows(name)) for at, name in models.items()}
+    text = rebuild_together([paths["one/out"], paths["two/out"]])[-1].read_text(encoding="utf-8")
+    assert "| atlas | **" in text
+    assert "| borea | **" in text
+    joint = tmp_path / "four" / "joint"
+    summary = json.loads((joint / "x" / "judge_summary.json").read_text(encoding="utf-8"))
+    (joint / "judge_summary.json").write_text(json.dumps({"models": {"x": summary}}), encoding="utf-8")
+    text = rebuild_together([paths["one/out"], paths["three/out"], joint])[-1].read_text(encoding="utf-8")
+    assert "| one/out | **" in text
+    assert "| three/out | **" in text
+    assert "| four/joint/x | **" in text
+    with pytest.raises(StoreError, match="named twice"):
+        rebuild_together([paths["one/out"], paths["one/out"]])

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from beholder.errors import StoreError
 from beholder.report.html import render_html
@@ -15,9 +16,12 @@ from beholder.report.thumbs import make_thumbs
 from beholder.report.view import ReportView, build_view
 from beholder.store import joint_models
 from beholder.store.outdir import write_bytes
+from beholder.summary.figures import figures_of
+from beholder.summary.stored import common_figures
 
 HTML_NAME = "report.html"
 MARKDOWN_NAME = "REPORT_EVALUATION.md"
+SUMMARY_NAME = "judge_summary.json"
 
 
 def write_reports(out_dir: Path) -> list[Path]:
@@ -30,51 +34,82 @@ def write_reports(out_dir: Path) -> list[Path]:
 
 
 def write_joint_reports(out_dir: Path, models: Mapping[str, Path]) -> list[Path]:
-    """One report over several models, in `out_dir`; its `judge_summary.json` is the joint one.
+    """One report over several models, in `out_dir`.
 
     Args:
-        out_dir: Where the report goes.
+        out_dir: Where the report goes. Its `judge_summary.json` tells of the tasks in common; where there is
+            none of these models, they are reckoned from the rows.
         models: Out-dir by the model's name in the report. Pictures are linked where they lie.
 
     Raises:
         StoreError: An out-dir's rows or summary are missing or damaged.
     """
     runs = [_load(path, name=name, report_dir=out_dir) for name, path in models.items()]
-    return _write(build_view(runs, joint=read_optional(out_dir / "judge_summary.json")), out_dir)
+    joint = read_optional(out_dir / SUMMARY_NAME)
+    if (joint.get("models") or {}).keys() != models.keys():
+        joint = {"common": _common(runs)}
+    return _write(build_view(runs, joint=joint), out_dir)
+
+
+def _common(runs: Sequence[Run]) -> dict[str, Any]:
+    """The tasks that all have a number for; over clusters where all runs' own intervals are."""
+    columns = {(run.summary.get("cluster") or {}).get("column") for run in runs}
+    return common_figures(
+        {run.name: [figures_of(row) for row in run.rows] for run in runs},
+        runs[0].summary,
+        cluster=columns.pop() if len(columns) == 1 else None,
+    )
 
 
 def rebuild_together(out_dirs: Sequence[Path]) -> list[Path]:
-    """The reports of several out-dirs, and a joint one in the folder that all of them lie in.
+    """The reports of several out-dirs, and a joint one of all their models in the folder that they lie in.
 
     Raises:
-        StoreError: Rows or summary are missing or damaged; the out-dirs have equal names, or their numbers
-            cannot stand side by side; a report that is not ours lies where the joint one goes.
+        StoreError: Rows or summary are missing or damaged; an out-dir is named twice, or the numbers cannot
+            stand side by side; a report that is not ours lies where the joint one goes.
     """
-    names = [path.resolve().name for path in out_dirs]
-    if len(set(names)) < len(names):
-        raise StoreError("two out-dirs have the same name; a joint report needs different ones", slug="names")
-    _check_alike(out_dirs)
+    folders = [
+        folder
+        for out_dir in out_dirs
+        for folder in ([out_dir / name for name in joint_models(out_dir)] or [out_dir])
+    ]
     above = Path(os.path.commonpath([path.resolve().parent for path in out_dirs]))
+    runs = dict(zip(_names(folders, above), folders, strict=True))
+    if len(runs) < len(folders):
+        raise StoreError("an out-dir is named twice; a joint report needs different ones", slug="names")
+    _check_alike(folders)
     there = above / HTML_NAME
     if there.exists() and b"beholder" not in there.read_bytes()[:4096]:
         raise StoreError(
             f"{there}: is no report of ours; move it, for the joint report goes there", slug="names"
         )
     written = [path for out_dir in out_dirs for path in rebuild_reports(out_dir)]
-    return [*written, *write_joint_reports(above, dict(zip(names, out_dirs, strict=True)))]
+    return [*written, *write_joint_reports(above, runs)]
+
+
+def _names(folders: Sequence[Path], above: Path) -> list[str]:
+    """What the models are called: as their folders, else as their summaries say, else by their paths."""
+    paths = [path.resolve() for path in folders]
+    told = [str(read_optional(path / SUMMARY_NAME).get("model") or path.name) for path in paths]
+    for names in ([path.name for path in paths], told):
+        if len(set(names)) == len(names):
+            return names
+    return [path.relative_to(above).as_posix() for path in paths]
 
 
 def _check_alike(out_dirs: Sequence[Path]) -> None:
     """Numbers are ranked together only if the same question was asked and the same formula applied."""
-    summaries = [read_optional(path / "judge_summary.json") for path in out_dirs]
+    summaries = [read_optional(path / SUMMARY_NAME) for path in out_dirs]
     for member in ("protocol", "question_sha256", "formula_sha256"):
-        found = {str(summary.get(member)) for summary in summaries}
-        if len(found) > 1:
-            raise StoreError(
-                f"these out-dirs differ in {member} ({', '.join(sorted(found))}), so their numbers cannot "
-                "stand side by side; report them one by one",
-                slug="names",
-            )
+        for path, summary in zip(out_dirs, summaries, strict=True):
+            one, other = (str(found.get(member)) for found in (summaries[0], summary))
+            if one != other:
+                raise StoreError(
+                    f"{out_dirs[0]} and {path} differ in {member} ({one[:40]}, {other[:40]}), so their "
+                    "numbers cannot stand side by side; `beholder compare` says what differs, and each has a "
+                    "report of its own",
+                    slug="names",
+                )
 
 
 def rebuild_reports(out_dir: Path) -> list[Path]:

@@ -1,8 +1,8 @@
-"""The summaries of an out-dir, written anew from its rows with intervals over clusters."""
+"""The summaries of an out-dir, written anew from its rows with intervals over clusters; common tasks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,20 +39,29 @@ def recluster_out_dir(out_dir: Path, cluster: str) -> None:
         joint["ci_method"] = changed[0]["ci_method"]
         joint["common"] = {
             **joint["common"],
-            "models": _common(dict(zip(names, tasks, strict=True)), Scale.stored(changed[0]), cluster),
+            **common_figures(dict(zip(names, tasks, strict=True)), changed[0], cluster=cluster),
         }
         write_json(out_dir / NAME, joint)
 
 
-def _common(models: dict[str, list[TaskFigures]], scale: Scale, cluster: str) -> dict[str, Any]:
-    """Figures of each model on the tasks that all have a number for."""
-    numbered: Sequence[set[str]] = [
-        {task.task_id for task in own if task.main is not None} for own in models.values()
-    ]
+def common_figures(
+    models: Mapping[str, Sequence[TaskFigures]], summary: Mapping[str, Any], *, cluster: str | None = None
+) -> dict[str, Any]:
+    """Figures of each model on the tasks that all have a number for, as a joint summary has them.
+
+    Args:
+        summary: Any model's, for the scale.
+        cluster: A label: intervals are over its values.
+    """
+    numbered = [{task.task_id for task in own if task.main is not None} for own in models.values()]
     common = set.intersection(*numbered)
+    scale = Scale.stored(summary)
     return {
-        name: figures([task for task in own if task.task_id in common], scale, cluster=cluster)
-        for name, own in models.items()
+        "tasks": len(common),
+        "models": {
+            name: figures([task for task in own if task.task_id in common], scale, cluster=cluster)
+            for name, own in models.items()
+        },
     }
 
 
