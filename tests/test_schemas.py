@@ -176,3 +176,31 @@ def test_an_undefined_figure_says_why(compared: dict[str, Any]) -> None:
     agreement["columns"]["pass"]["kappa"].update(value=None, ci95=None, reason=None)
     with pytest.raises(ValidationError):
         schema("human_agreement").validate(agreement)
+
+
+def members(content: dict[str, Any], part: dict[str, Any]) -> set[str]:
+    """The members that a part of a schema names, those of what it refers to included."""
+    found = set(part.get("properties", ()))
+    if "$ref" in part:
+        found |= members(content, content["$defs"][part["$ref"].rsplit("/", 1)[1]])
+    return found.union(*(members(content, one) for one in part.get("allOf", ())))
+
+
+def test_the_schema_knows_every_member_of_a_summary(demo: Path) -> None:
+    """Of a model's, of its repeats, criteria and groups, and of the joint one; with what it cost."""
+    content = dict(schema("summary").schema)
+    one, joint, figures = (content["$defs"][name] for name in ("one", "joint", "figures"))
+    written = summary_of(demo)
+    assert written.keys() <= members(content, joint)
+    assert {"title", "score_range", "pass_at"} <= written.keys()
+    for folder in (found for found in demo.iterdir() if (found / "judge_summary.json").is_file()):
+        summary = summary_of(folder)
+        assert summary.keys() <= members(content, one)
+        assert {"title", "cost_usd"} <= summary.keys()
+        assert summary["repeats"].keys() <= one["allOf"][1]["properties"]["repeats"]["properties"].keys()
+        for criterion in summary["criteria"].values():
+            known = figures["properties"]["criteria"]["additionalProperties"]["properties"]
+            assert criterion.keys() <= known.keys()
+        for values in summary["groups"].values():
+            for group in values.values():
+                assert group.keys() <= members(content, figures)
