@@ -230,6 +230,29 @@ def test_a_protocol_named_without_its_suffix_is_suggested(tmp_path: Path) -> Non
         load_protocol(str(tmp_path / "p"))
 
 
+def test_a_text_or_a_truth_value_is_no_number(tmp_path: Path) -> None:
+    """Wherever a number belongs, in file, task and reply specification alike; editors say the same."""
+    text = SMALL.replace("max = 10", 'max = "10"\nallowed = [0, "5"]\nweight = true')
+    text = text.replace("[score]", '[score]\npass_at = "5"\nb = { weighted = { a = "1" } }')
+    text += '[repeats]\nn = true\n[judge]\ntemperature = "0"\n[evidence]\nviewport = ["800", 600]\n'
+    found = {
+        ".".join(map(str, one.path)): one.message for one in find_problems(protocol_file(tmp_path, text))
+    }
+    wrong = {
+        "criteria.0.max", "criteria.0.allowed.1", "criteria.0.weight", "score.pass_at", "score.b.weighted.a",
+        "repeats.n", "judge.temperature", "evidence.viewport.0",
+    }  # fmt: skip
+    assert wrong <= found.keys()
+    assert all("number, such as" in found[place] or place == "score.pass_at" for place in wrong)
+    told = {
+        ".".join(map(str, error.absolute_path))
+        for error in Draft202012Validator(json.loads(schema_text())).iter_errors(tomllib.loads(text))
+    }
+    assert {place for place in wrong if "score" not in place} <= told
+    with pytest.raises(ProtocolError, match=r"criteria\.0\.bands\.0\.from: .*write a number"):
+        parse_criteria([{"key": "a", "max": 3, "bands": [{"from": "0", "to": 3, "text": "x"}]}], "task 1")
+
+
 def test_all_mistakes_of_a_kind_are_listed_at_once(tmp_path: Path) -> None:
     """Two wrong keys give two lines."""
     text = SMALL.replace("max = 10", "maxx = 10\nfoo = 1")

@@ -23,7 +23,7 @@ from beholder.protocols.check import (
 )
 from beholder.protocols.formula import resolve_formula, weighted_formula
 from beholder.protocols.places import Place, key_lines, line_of
-from beholder.protocols.schema import FileCriterion, FileNode, ProtocolFile
+from beholder.protocols.schema import FileCriterion, FileScore, ProtocolFile
 from beholder.protocols.template import (
     BUILT_IN_PLACEHOLDERS,
     compose_template,
@@ -41,7 +41,7 @@ from beholder.records import (
 )
 
 _CRITERIA: TypeAdapter[tuple[Criterion, ...]] = TypeAdapter(tuple[FileCriterion, ...])
-_SCORE: TypeAdapter[dict[str, ScoreNode | Decimal]] = TypeAdapter(dict[str, FileNode | Decimal])
+_SCORE: TypeAdapter[dict[str, ScoreNode | Decimal]] = TypeAdapter(FileScore)
 _BUILT_IN = resources.files("beholder.protocols") / "builtin"
 
 

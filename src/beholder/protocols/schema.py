@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, with_config
 
@@ -41,31 +41,63 @@ for _noun in (
     with_config(ConfigDict(extra="forbid"))(_noun)
 
 
-def _renamed(**names: str) -> BeforeValidator:
-    """Accept a key of the file under the noun's attribute name (`from` is no Python name)."""
+def _is_number(hint: Any) -> bool:
+    """Whether a field holds numbers: one, several, or one by name."""
+    if get_origin(hint) in {Mapping, dict}:
+        return _is_number(get_args(hint)[1])
+    return hint in {int, Decimal} or any(map(_is_number, get_args(hint)))
+
+
+def _numbers_of(noun: Any) -> frozenset[str]:
+    return frozenset(name for name, hint in get_type_hints(noun).items() if _is_number(hint))
+
+
+def _no_number(value: Any) -> Any:
+    """The value, its texts and truth values made such that no number is read out of them.
+
+    `max = "10"` would be taken for 10, and `n = true` for 1, which an editor that goes by the schema calls
+    mistakes.
+    """
+    if isinstance(value, Mapping):
+        return {key: _no_number(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_no_number(item) for item in value]
+    return f"{value!r} in quotation marks" if isinstance(value, str | bool) else value
+
+
+def _read(noun: Any, **names: str) -> BeforeValidator:
+    """Take a file's keys for the noun's attributes (`from` is no Python name), only numbers for numbers."""
+    numbers = _numbers_of(noun)
 
     def rename(value: Any) -> Any:
         if not isinstance(value, Mapping):
             return value
-        return {names.get(key, key): item for key, item in value.items()}
+        spelled = {names.get(key, key): item for key, item in value.items()}
+        return {key: _no_number(item) if key in numbers else item for key, item in spelled.items()}
 
     return BeforeValidator(rename)
 
 
-def _renamed_bands(value: Any) -> Any:
+def _bands(value: Any) -> Any:
+    """A criterion's bands, read as `_read` reads them; pydantic checks the rest."""
     if not isinstance(value, Mapping) or not isinstance(value.get("bands"), list):
         return value
-    bands = [
-        {("start" if key == "from" else key): item for key, item in band.items()}
-        if isinstance(band, Mapping)
-        else band
-        for band in value["bands"]
-    ]
-    return {**value, "bands": bands}
+    return {**value, "bands": [_BAND.func(band) for band in value["bands"]]}
 
 
-FileCriterion = Annotated[Criterion, BeforeValidator(_renamed_bands)]
-FileNode = Annotated[ScoreNode, _renamed(**{"from": "from_"})]
+_BAND: Any = _read(Band, **{"from": "start"})
+FileCriterion = Annotated[Criterion, _read(Criterion), BeforeValidator(_bands)]
+FileNode = Annotated[ScoreNode, _read(ScoreNode, **{"from": "from_"})]
+
+
+def _pass_mark(value: Any) -> Any:
+    """`[score]`, whose one number is read from a number only."""
+    if not isinstance(value, Mapping):
+        return value
+    return {key: item if isinstance(item, Mapping) else _no_number(item) for key, item in value.items()}
+
+
+FileScore = Annotated[dict[str, FileNode | Decimal], BeforeValidator(_pass_mark)]
 
 
 class _Section(BaseModel):
@@ -97,14 +129,14 @@ class ProtocolFile(_Section):
     rationale: str = "reason"
     group_by: tuple[str, ...] = ()
     prompt: PromptSection = PromptSection()
-    judge: JudgeDefaults = JudgeDefaults()
-    repeats: Repeats = Repeats()
+    judge: Annotated[JudgeDefaults, _read(JudgeDefaults)] = JudgeDefaults()
+    repeats: Annotated[Repeats, _read(Repeats)] = Repeats()
     routing: Routing = Routing()
-    evidence: EvidencePolicy = EvidencePolicy()
+    evidence: Annotated[EvidencePolicy, _read(EvidencePolicy)] = EvidencePolicy()
     absent: AbsentSection = AbsentSection()
     per_task: PerTask = PerTask()
     criteria: tuple[FileCriterion, ...]
-    score: dict[str, FileNode | Decimal] = {}
+    score: FileScore = {}
     table: ResultTable | None = None
 
 
