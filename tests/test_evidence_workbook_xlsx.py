@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import zipfile
 from typing import Any
 
 import openpyxl
@@ -14,6 +15,8 @@ from openpyxl.chart import LineChart, Reference
 from openpyxl.styles import Alignment, Font
 
 from beholder.errors import BrokenArtifact
+from beholder.evidence import workbook_xlsx_parts
+from beholder.evidence.packages import read_part
 from beholder.evidence.workbook_xlsx import ready_xlsx
 from tests.fakes.office import changed, job, part, xlsx
 
@@ -227,6 +230,44 @@ def test_broken_sheet(broken: bytes) -> None:
     with pytest.raises(BrokenArtifact) as caught:
         ready(data)
     assert caught.value.slug == "corrupt"
+
+
+def test_rows_in_no_order() -> None:
+    """A gap that rows in no order span again and again is filled once, not each time."""
+    row = '<row r="{0}" ht="1"><c r="A{0}"><v>1</v></c></row>'
+    pairs = row.format(1) + row.format(1_048_576)
+    xml = (
+        '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main">'
+        f'<sheetFormatPr defaultRowHeight="1"/><sheetData>{pairs * 20}</sheetData></worksheet>'
+    )
+    made = ready(changed(xlsx(lambda book: None), {SHEET: lambda _: xml.encode()}))
+    shown = int(made.sheets[0].shown.removeprefix("A1:A"))
+    assert shown > 10_000
+    assert part(made.data, SHEET).count("<row ") == 40 + shown - 1
+
+
+def test_one_part_as_many_sheets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that a workbook lists as many sheets is read once; each has its own name and state."""
+
+    def fill(book: Any) -> None:
+        book.active["A1"] = "=NOW()"
+
+    again = b'<sheet xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" name="%d" '
+    more = b"".join(again % at + b'state="hidden" sheetId="%d" r:id="rId1"/>' % (at + 2) for at in range(50))
+    parts = {"xl/workbook.xml": lambda data: data.replace(b"</sheets>", more + b"</sheets>")}
+    read: list[str] = []
+
+    def counted(package: zipfile.ZipFile, name: str, artifact: str) -> bytes | None:
+        read.append(name)
+        return read_part(package, name, artifact)
+
+    monkeypatch.setattr(workbook_xlsx_parts, "read_part", counted)
+    made = ready(changed(xlsx(fill), parts))
+    assert read.count(SHEET) == 1
+    assert [one.name for one in made.sheets] == ["Sheet", *map(str, range(50))]
+    assert [one.state for one in made.sheets] == ["visible", *["hidden"] * 50]
+    assert {one.used for one in made.sheets} == {"A1:A1"}
+    assert made.volatile == ("NOW",)
 
 
 odd = st.sampled_from(["", "A1", "B2", "A0", "ZZZZ9", "XFD1048576", "A99999999", "1", "Ä"])

@@ -1,10 +1,12 @@
 """One page in the browser: set up before its first request, and watched as long as it lives.
 
-page_clock, page_scripts      its virtual time; our scripts in it
-page_requests, page_workers   what it may load; what runs beside it
-page                          all of that together, what it says, whether it lives
-page_settle, page_scroll      from its address until it stands still to be captured
-page_facts                    what is told of it
+    page_clock, page_scripts      its virtual time; our scripts in it
+    page_requests, page_workers   what it may load; what runs beside it
+    page                          all of that together, what it says, whether it lives
+    page_scroll, page_settle      from its address until it stands still to be captured
+    page_facts                    what is told of it
+
+Each knows only those above it.
 """
 
 from __future__ import annotations
