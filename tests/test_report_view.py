@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,20 @@ def test_a_report_over_nothing_is_misuse() -> None:
     """There is no report without a run."""
     with pytest.raises(ValueError, match="at least one run"):
         build_view([])
+
+
+def test_a_criterion_of_some_tasks_says_of_how_many(varied: Run) -> None:
+    """Tasks may have criteria of their own; where a mean is of all scored tasks nothing is said."""
+    scored = varied.summary["scored"]
+    criteria = {key: {**one, "n": scored} for key, one in varied.summary["criteria"].items()}
+    criteria["symbols"]["n"] = 2
+    run = replace(varied, summary={**varied.summary, "criteria": criteria})
+    view = build_view([run])
+    assert {one.key: one.means[0].of for one in view.criteria if one.means[0].of} == {
+        "symbols": f"2 of {scored} tasks"
+    }
+    assert f"(2 of {scored} tasks)" in render_markdown(view)
+    assert f'<span class="under">2 of {scored} tasks</span>' in render_html(view)
 
 
 def test_every_outcome_is_a_state_of_its_own(varied: Run) -> None:

@@ -36,6 +36,21 @@ def test_every_flag_has_words(code: str) -> None:
     assert " " in words.flag(code)
 
 
+def test_numbers_in_names_are_sorted_as_numbers() -> None:
+    """Ten stands behind nine, an empty name first, and an odd digit is a letter."""
+    names = ["Level 10", "Level 9", "", "²", "10", "9", "Level", "ab"]
+    assert sorted(names, key=words.natural_order) == [
+        "",
+        "9",
+        "10",
+        "Level",
+        "Level 9",
+        "Level 10",
+        "ab",
+        "²",
+    ]
+
+
 SOURCE = Path(beholder.__file__).parent
 COMPUTED = {
     "evidence/gate.py": {"external_resource_failed", "blocked_resource"},

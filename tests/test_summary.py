@@ -191,6 +191,17 @@ def test_a_judge_that_never_differs_has_no_spread_to_tell() -> None:
     assert [one["task_id"] for one in found["near_threshold"]["tasks"]] == ["a"]
 
 
+def test_right_or_wrong_is_not_near_the_mark_unless_repeats_differ() -> None:
+    """A pass at 1 of 0 and 1 lies on the mark; where no repeat differs nothing could carry it over."""
+    sure = [task("a", 1.0, mains=(1, 1, 1)), task("b", 0.0, mains=(0, 0, 0))]
+    found = summarize(sure, MATH, model="m", judge="j/x", hashes=HASHES)["repeats"]["near_threshold"]
+    assert (found["count"], found["tasks"]) == (0, [])
+    assert "end of the scale" in found["method"]
+    split = [*sure, task("c", 1.0, mains=(1, 0, 1))]
+    found = summarize(split, MATH, model="m", judge="j/x", hashes=HASHES)["repeats"]["near_threshold"]
+    assert "c" in {one["task_id"] for one in found["tasks"]}
+
+
 def test_without_repeats_everything_is_null_and_says_why() -> None:
     """One judgement each: no spread, no agreement, no flips."""
     found = summarize([task("a", 61.0, mains=(61,))], GIS, model="m", judge="j/x", hashes=HASHES)["repeats"]

@@ -180,7 +180,10 @@ def _criteria(view: ReportView) -> list[str]:
         [
             escape(criterion.key),
             criterion.scale or numbers.DASH,
-            *(_with(mean.mean, mean.interval) for mean in criterion.means),
+            *(
+                _with(mean.mean, mean.interval) + (f" ({mean.of})" if mean.of else "")
+                for mean in criterion.means
+            ),
         ]
         for criterion in view.criteria
     )

@@ -142,7 +142,7 @@ def _choices(labels: list[str], cards: list[dict[str, Any]]) -> list[list[str] |
     found: list[list[str] | None] = []
     for position in range(len(labels)):
         values = {card["labels"][position] for card in cards if "labels" in card} - {None}
-        found.append(sorted(values) if 1 < len(values) <= MOST_CHOICES else None)
+        found.append(sorted(values, key=words.natural_order) if 1 < len(values) <= MOST_CHOICES else None)
     return found
 
 

@@ -43,11 +43,17 @@ class ModelView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionMean:
-    """A model's mean on one criterion."""
+    """A model's mean on one criterion.
+
+    Attributes:
+        of: How many tasks it is of, where that is not all that are scored: tasks may have criteria of their
+            own.
+    """
 
     model: str
     mean: str
     interval: str
+    of: str
     bar: Bar
 
 
@@ -143,10 +149,16 @@ def _criterion_mean(run: Run, figures: Json, ends: tuple[float, float] | None) -
     mean, ci95 = figures.get("mean"), figures.get("ci95")
     return CriterionMean(
         model=run.name,
+        of=_part(figures.get("n"), run.summary.get("scored")),
         mean=numbers.fixed(mean, digits, marks=ends or ()),
         interval=numbers.interval(ci95, digits, ends=ends or ()),
         bar=bar(ends, mean, ci95),
     )
+
+
+def _part(n: int | None, scored: int | None) -> str:
+    """`3 of 6 tasks`; empty where it is all of them."""
+    return "" if n is None or scored is None or n == scored else f"{n:,} of {numbers.plural(scored, 'task')}"
 
 
 def groups_of(
@@ -156,7 +168,7 @@ def groups_of(
     tables, without = [], []
     for label in dict.fromkeys(label for run in runs for label in run.summary.get("groups") or {}):
         by_model = {run.name: (run.summary.get("groups") or {}).get(label) or {} for run in runs}
-        values = sorted({value for groups in by_model.values() for value in groups})
+        values = sorted({value for groups in by_model.values() for value in groups}, key=words.natural_order)
         sizes = [figures.get("planned") or 0 for groups in by_model.values() for figures in groups.values()]
         if max(sizes, default=0) < 2:
             without.append((label, "every value stands for one task"))
@@ -175,12 +187,3 @@ def groups_of(
             )
             tables.append(GroupTable(label=label, rows=rows))
     return tuple(tables), tuple(without)
-
-
-def _is_scripted(runs: Sequence[Run], joint: Json) -> bool:
-    rows = (row for run in runs for row in run.rows)
-    return bool(
-        joint.get("scripted")
-        or any(run.summary.get("scripted") for run in runs)
-        or any((row.get("judge") or {}).get("scripted") for row in rows)
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 SCRIPTED = "Scripted replies: made up, not judged by a model."
@@ -111,9 +112,18 @@ FLAGS: Mapping[str, str] = {
 }
 
 
+_NUMBERS = re.compile("[0-9]{1,18}|[^0-9]+")
+
+
 def shortened(text: str, most: int = 80) -> str:
     """A name from outside in a length that a table can hold, with an ellipsis where it was cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def natural_order(text: str) -> tuple[list[tuple[int, int, str]], str]:
+    """A key to sort names by: digits count as numbers, so that `Level 10` stands behind `Level 9`."""
+    parts = _NUMBERS.findall(text)
+    return [(0, int(part), "") if part.isascii() and part.isdigit() else (1, 0, part) for part in parts], text
 
 
 def reason(code: str | None) -> str:

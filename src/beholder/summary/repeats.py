@@ -121,6 +121,12 @@ def _near(tasks: Sequence[TaskFigures], scale: Scale, found: Reliability) -> dic
     """Scored tasks within z s_w / sqrt(k) of the pass mark, nearest first; None without a pass mark."""
     if scale.pass_at is None:
         return None
+    if not found.within_sd and _two_valued(tasks, scale):
+        return {
+            "count": 0,
+            "method": "none: every score is at an end of the scale, and repeats do not tell a spread",
+            "tasks": [],
+        }
     z = NormalDist().inv_cdf(0.975)
     known = bool(found.within_sd)
     fallback = UNKNOWN_MARGIN * (scale.high - scale.low)
@@ -150,6 +156,11 @@ def _near(tasks: Sequence[TaskFigures], scale: Scale, found: Reliability) -> dic
             for distance, _, task in nearest
         ],
     }
+
+
+def _two_valued(tasks: Sequence[TaskFigures], scale: Scale) -> bool:
+    """Whether every score is the scale's one end or the other: right or wrong, and nothing between."""
+    return all(value in (scale.low, scale.high) for task in tasks for value in task.repeat_mains)
 
 
 def _needed(found: Reliability, scale: Scale) -> dict[str, Any]:

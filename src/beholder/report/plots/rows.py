@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from beholder.report import numbers
+from beholder.report import numbers, words
 from beholder.report.figures import Scale
 from beholder.report.load import Json, Run
 from beholder.report.plots.canvas import (
@@ -76,7 +76,7 @@ def criteria(draw: Draw, runs: Sequence[Run], scale: Scale) -> list[Plot]:
 def groups(draw: Draw, runs: Sequence[Run], label: str, scale: Scale, at: int) -> Plot:
     """A forest of one label's groups; `at` tells its names from other labels'."""
     members = [(run.summary.get("groups") or {}).get(label) or {} for run in runs]
-    values = sorted({value for own in members for value in own})
+    values = sorted({value for own in members for value in own}, key=words.natural_order)
     ends = scale.ends or data_range(
         [one["mean"] for own in members for one in own.values() if one.get("mean") is not None]
     )
