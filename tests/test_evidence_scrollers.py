@@ -220,3 +220,37 @@ def test_characters_without_a_glyph() -> None:
     assert "U+E123" in warning.detail
     assert "U+F1234" in warning.detail
     assert codes(found["fine"]) == set()
+
+
+def test_a_page_that_grows_at_its_end_is_followed() -> None:
+    """What is added whenever the end comes into view is shown until nothing more is, or as far as is stated."""
+    add = (
+        "let n=0;function add(){if(n<MOST){const e=document.createElement('div');e.style.cssText="
+        "`height:900px;background:rgb(${20+n},${20+n},9)`;n++;document.body.insertBefore(e,s)}}"
+        "new IntersectionObserver(e=>{if(e[0].isIntersecting)setTimeout(add,500)}).observe(s)"
+    )
+    page = f"{HEAD}<div id=s style='height:20px'></div><script>{add};add()</script>"
+    found = drawn({"ends": page.replace("MOST", "10"), "endless": page.replace("MOST", "1e9")}, budget=40)
+    assert column(found["ends"])[:10] == SHADES
+    assert codes(found["ends"]) == set()
+    assert found["endless"].facts["captured"][1] == MAX_HEIGHT_PX
+    assert "truncated" in codes(found["endless"])
+
+
+def test_parts_as_high_as_a_share_of_the_window_keep_their_height() -> None:
+    """Sections of 100 % in a part that scrolls are each shown once, as high as the window."""
+    style = "html,body,main{height:100%;margin:0}body{overflow:hidden}main{overflow-y:auto}"
+    colours = ("red", "lime", "blue")
+    heights = {"height": "height:100%", "least": "min-height:100%"}
+    found = drawn(
+        {
+            name: f"{HEAD}<style>{style}section{{{rule}}}</style><main>"
+            + "".join(f"<section style='background:{one}'></section>" for one in colours)
+            + "</main>"
+            for name, rule in heights.items()
+        }
+    )
+    for name, shown in found.items():
+        assert column(shown) == [RED, LIME, BLUE], name
+        assert shown.facts["captured"] == [1280, 2400], name
+        assert codes(shown) == set(), name

@@ -1,13 +1,13 @@
-// To the end and back, one viewport a frame and at most $STEPS of them, so that what loads when it comes into
-// view is asked for. A page that grows meanwhile is followed no further. Page time stands; frames do not.
-// Runs in a world of its own, whose frames the page has not touched. Gives whether the end was reached, and how
-// many of the places looked at show something else now: a list that keeps only the rows in view does that.
+// From step $FROM down to the end, one viewport a frame and at most $STEPS of them in all, so that what loads when
+// it comes into view is asked for; it stays there, for what a page adds once its end is in view. Page time stands;
+// frames do not. Runs in a world of its own, whose frames the page has not touched, and remembers what lies at
+// some places for `scroll_back.js`. Gives the steps so far, whether the end was reached, and the page's height.
 (async () => {
   const root = document.scrollingElement || document.documentElement;
-  if (!root) return { ended: true, gone: 0, seen: 0 };
+  if (!root) return { ended: true, steps: 0, height: 0 };
   const frame = () => new Promise((done) => requestAnimationFrame(done));
   const step = Math.max(200, innerHeight);
-  const seen = [];
+  const seen = (globalThis.seenByUs = $FROM ? globalThis.seenByUs || [] : []);
   const look = (x) => {
     const found = document.elementFromPoint(innerWidth * x, innerHeight / 2);
     if (!found || found === root || found === document.body || seen.some((one) => one[0] === found)) return;
@@ -16,18 +16,17 @@
     }
     seen.push([found, found.getBoundingClientRect().top + scrollY]);
   };
-  let ended = true;
-  for (let i = 1, y = step; y < root.scrollHeight; i++, y += step) {
-    if (i > $STEPS) { ended = false; break; }
+  let ended = true, steps = $FROM;
+  for (let y = (steps + 1) * step; y < root.scrollHeight; y += step) {
+    if (steps >= $STEPS) { ended = false; break; }
+    steps++;
     scrollTo({ top: y, behavior: "instant" });
     await frame();
     if (y > 2 * step && seen.length < 30) for (const x of [0.01, 0.25, 0.5]) look(x);
   }
-  scrollTo({ top: root.scrollHeight, behavior: "instant" });
+  const height = root.scrollHeight;
+  scrollTo({ top: height, behavior: "instant" });
   await frame();
   await frame();
-  scrollTo({ top: 0, left: 0, behavior: "instant" });
-  await frame();
-  const there = ([e, top]) => e.isConnected && Math.abs(e.getBoundingClientRect().top + scrollY - top) < 2 * step;
-  return { ended, gone: seen.filter((one) => !there(one)).length, seen: seen.length };
+  return { ended, steps, height };
 })()

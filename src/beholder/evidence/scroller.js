@@ -46,6 +46,20 @@
     const p = e.parentElement && getComputedStyle(e.parentElement);
     return p && p.display.endsWith("flex") && p.flexDirection.startsWith("column");
   };
+  // Parts that are as high as a share of the part that scrolls keep the height they have.
+  const hold = (e) => {
+    const room = e.clientHeight;
+    for (const [at, one] of [...e.querySelectorAll("*")].entries()) {
+      if (at > 5000) break;
+      const said = one.computedStyleMap();
+      const share = (key) => String(said.get(key)).includes("%");
+      if (share("height")) set(one, { height: getComputedStyle(one).height });
+      const least = said.get("min-height");
+      if (one.parentElement === e && least && least.unit === "percent") {
+        set(one, { "min-height": (room * least.value) / 100 + "px" });
+      }
+    }
+  };
   // Only heights change: what is sticky or fixed keeps its place, and 100vh stays what it was.
   const grow = (e) => {
     const edges = e.offsetHeight - e.clientHeight;
@@ -89,6 +103,7 @@
       await frame();
       target.scrollTop = 0;
       await frame();
+      hold(best);
       grow(best);
       await frame();
       const bottom = best.getBoundingClientRect().bottom + scrollY;
