@@ -1,7 +1,7 @@
 """Protocol files -> `Protocol`: load, check, hash; the built-in ones lie in `builtin/` as files."""
 
-from beholder.protocols.check import Finding
 from beholder.protocols.describe import describe_protocol
+from beholder.protocols.finding import Finding
 from beholder.protocols.hashes import digest, evidence_sha256, formula_sha256, question_sha256
 from beholder.protocols.load import (
     builtin_ids,

@@ -13,14 +13,11 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from beholder.errors import ProtocolError
-from beholder.protocols.check import (
-    Finding,
-    check_text,
-    criteria_findings,
-    is_sensible,
-    node_findings,
-    shape_finding,
-)
+from beholder.protocols.check import check_text
+from beholder.protocols.check_criteria import criteria_findings, is_sensible
+from beholder.protocols.check_score import node_findings
+from beholder.protocols.check_shape import shape_finding
+from beholder.protocols.finding import Finding
 from beholder.protocols.formula import resolve_formula, weighted_formula
 from beholder.protocols.places import Place, key_lines, line_of
 from beholder.protocols.schema import FileCriterion, FileScore, ProtocolFile
