@@ -193,6 +193,9 @@ def test_a_workbook_is_read_like_a_csv_file(tmp_path: Path) -> None:
         ("id,look\na,1\n", "needs a column task_id"),
         ("task_id,colour\na,1\n", "at least one of"),
         ("task_id,look\n,1\n", "no id"),
+        ("task_id,look\n", "holds no ratings"),
+        ("task_id;look\na;3,5\n", "'3,5' is no number; write 3.5, with a point"),
+        ('task_id,look\na,"1,000"\n', "'1,000' is no number$"),
     ],
 )
 def test_what_cannot_be_a_rating_is_refused_by_row(tmp_path: Path, text: str, words: str) -> None:
@@ -214,6 +217,52 @@ def test_the_command_shows_the_judge_against_people(tmp_path: Path) -> None:
     assert "83.3%" in table.stdout
     missing = run(command("compare", out, "--human", tmp_path / "none.csv"))
     assert (missing.returncode, "none.csv" in missing.stderr) == (2, True)
+
+
+def test_a_spreadsheet_kept_by_hand_is_read(tmp_path: Path) -> None:
+    """Spaces around ids and names, empty lines, other capitals, further columns; nothing is guessed."""
+    rows = [scored("a", look=3), scored("b", look=4), scored("c", look=5)]
+    text = "Task_ID,Rater,look,comment\n a ,Anna ,3,nice\n,,,\nb,Anna,,\nc, Anna,4,\n,,,\n"
+    found = agreement(write_csv(tmp_path / "h.csv", text), rows, look=(0, 5))
+    assert found["tasks"] == {"rated": 2, "unknown": [], "unknown_count": 0}
+    assert (found["raters"], found["ignored_columns"]) == (["Anna"], ["comment"])
+    column = found["columns"]["look"]
+    assert (column["n"], column["blanks"], column["bias"]["value"]) == (2, 1, 0.5)
+    both = "task_id,look\na,3\n a,4\n"
+    assert agreement(write_csv(tmp_path / "b.csv", both), rows, look=(0, 5))["tasks"]["unknown"] == [" a"]
+
+
+def test_rounding_leaves_no_digits_behind(tmp_path: Path) -> None:
+    """Two tasks correlate fully, one way or the other; a bias that cancels out is 0."""
+    rows = [scored("a", look=0.7), scored("b", look=0.3)]
+    file = write_csv(tmp_path / "h.csv", "task_id,look\na,0.61\nb,0.39\n")
+    column = agreement(file, rows, look=(0, 1))["columns"]["look"]
+    assert column["pearson"]["value"] == 1
+    assert column["bias"]["value"] == 0
+    file = write_csv(tmp_path / "h.csv", "task_id,look\na,0.31\nb,0.43\n")
+    assert agreement(file, rows, look=(0, 1))["columns"]["look"]["pearson"]["value"] == -1
+
+
+def test_a_judge_of_fractions_is_not_made_one_of_yes_and_no(tmp_path: Path) -> None:
+    """People said 0 or 1: the judge's mean and bias are of what it said, agreement of that rounded."""
+    rows = [scored(f"t{n}", look=value) for n, value in enumerate((0.6, 0.7, 0.2, 0.4))]
+    for one in rows:
+        one["repeats"][0]["scores"]["look"] = one["scores"]["look"]
+    text = "task_id,look\nt0,1\nt1,1\nt2,0\nt3,0\n"
+    column = agreement(write_csv(tmp_path / "h.csv", text), rows, look=(0, 1))["columns"]["look"]
+    assert column["mean"] == {"judge": 0.475, "people": 0.5}
+    assert column["bias"]["value"] == pytest.approx(-0.025)
+    assert column["agreement"]["value"] == 1
+    assert column["kappa"]["value"] < 1
+
+
+def test_ratings_of_other_tasks_are_refused(tmp_path: Path) -> None:
+    """With both sides' names; no table of dashes."""
+    out = outdir.write(tmp_path / "out", "m", [scored("t0"), scored("t1")])
+    file = write_csv(tmp_path / "h.csv", "task_id,pass\nx1,1\nx2,0\n")
+    done = run(command("compare", out, "--human", file))
+    assert done.returncode == 2
+    assert "none of the rated tasks is in the run: x1, x2. Its tasks are called t0, t1" in done.stderr
 
 
 def test_another_kind_of_file_is_refused_as_ratings(tmp_path: Path) -> None:

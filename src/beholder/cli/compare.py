@@ -71,9 +71,9 @@ def compare_command(
 
 def agreements_with(human: Path, runs: Mapping[str, RunRows]) -> dict[str, Any]:
     """The judge against the ratings of a file, by run."""
-    from beholder.human import human_agreement, read_ratings, scales_of
+    from beholder.human import check_rated, human_agreement, read_ratings, scales_of
 
-    return {
+    found = {
         name: human_agreement(
             read_ratings(human, scales_of(run.summary), has_pass=run.summary.get("pass_at") is not None),
             run.rows,
@@ -81,6 +81,8 @@ def agreements_with(human: Path, runs: Mapping[str, RunRows]) -> dict[str, Any]:
         )
         for name, run in runs.items()
     }
+    check_rated(found, next(iter(runs.values())).rows)
+    return found
 
 
 def _check_output(output: Path) -> None:

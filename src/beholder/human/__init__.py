@@ -6,7 +6,7 @@ agree.py   ratings and rows -> agreement, kappa, correlation, bias, disagreement
 
 from __future__ import annotations
 
-from beholder.human.agree import human_agreement, scales_of
+from beholder.human.agree import check_rated, human_agreement, scales_of
 from beholder.human.read import HumanRatings, read_ratings
 
-__all__ = ["HumanRatings", "human_agreement", "read_ratings", "scales_of"]
+__all__ = ["HumanRatings", "check_rated", "human_agreement", "read_ratings", "scales_of"]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from beholder.errors import ConfigError
 from beholder.human.read import HumanRatings
 from beholder.stats import decimal_mean, difference_interval, wilson_interval
 from beholder.stats.raters import (
@@ -29,6 +32,7 @@ FloatArray = NDArray[np.float64]
 
 MAX_VALUES = 21
 LISTED = 20
+_NAMED = 3
 METHOD = (
     "Over tasks that the judge scored and people rated. Agreement: share of equal values (means of repeats "
     "and of people rounded to whole numbers), Wilson's interval. Kappa: quadratic weights; of two values, "
@@ -92,6 +96,7 @@ def human_agreement(ratings: HumanRatings, rows: Sequence[Json], summary: Json) 
         FIGURE: {value, ci95 [low, high], reason}; null where undefined, and then the reason says why
     """
     by_task = {row["task_id"]: row for row in rows}
+    ratings = _trimmed(ratings, by_task)
     unknown = sorted(task for task in ratings.tasks if task not in by_task)
     scales = scales_of(summary)
     return {
@@ -113,6 +118,45 @@ def human_agreement(ratings: HumanRatings, rows: Sequence[Json], summary: Json) 
     }
 
 
+def check_rated(agreements: Mapping[str, Json], rows: Sequence[Json]) -> None:
+    """Refuse ratings that are of none of the runs' tasks.
+
+    Args:
+        agreements: Of `human_agreement`, by run.
+        rows: Of any of the runs, to say what its tasks are called.
+
+    Raises:
+        ConfigError: No rated task is in any run.
+    """
+    first = next(iter(agreements.values()))
+    unknown = first["tasks"]["unknown"]
+    if unknown and not any(one["tasks"]["rated"] for one in agreements.values()):
+        said, ours = (
+            ", ".join(words[:_NAMED]) + (", …" if len(words) > _NAMED else "")
+            for words in (unknown, [str(row["task_id"]) for row in rows])
+        )
+        raise ConfigError(
+            f"{first['file']}: none of the rated tasks is in the run: {said}. Its tasks are called {ours}",
+            concerns=first["file"],
+        )
+
+
+def _trimmed(ratings: HumanRatings, known: Mapping[str, Json]) -> HumanRatings:
+    """Ratings whose ids are a task's but for spaces around them, under the task's id."""
+    strange = [task for task in sorted(ratings.tasks) if task not in known and task.strip() in known]
+    renamed = {task: task.strip() for task in strange}
+    # Where both spellings were rated, which one is meant is not ours to say.
+    targets = Counter([*renamed.values(), *(ratings.tasks - renamed.keys())])
+    renamed = {task: target for task, target in renamed.items() if targets[target] == 1}
+    return replace(
+        ratings,
+        values={
+            name: {renamed.get(task, task): raters for task, raters in given.items()}
+            for name, given in ratings.values.items()
+        },
+    )
+
+
 def scales_of(summary: Json) -> dict[str, tuple[float, float]]:
     """Ends of the scale of each criterion and of `main`, from a run's summary."""
     scales = {key: (float(one["min"]), float(one["max"])) for key, one in summary["criteria"].items()}
@@ -124,11 +168,16 @@ def _column(
     name: str, ratings: HumanRatings, rows: Mapping[str, Json], ends: tuple[float, float]
 ) -> dict[str, Any]:
     given = {task: raters for task, raters in ratings.values[name].items() if task in rows}
-    kind = _kind([value for raters in given.values() for value in raters.values()], ends)
+    values = [value for raters in given.values() for value in raters.values()]
+    kind = _kind(values, [value for task in given for value in _judgements(rows[task], name)], ends)
     judged = {task: value for task in given if (value := _judged(rows[task], name)) is not None}
     rated, tied = _rated(kind, ends, judged, given)
     outcomes = [rows[task]["outcome"] for task in given if task not in judged]
-    differences = (rated.judge - rated.people).tolist()
+    # As their decimals say, so that what cancels out leaves nothing.
+    differences = [
+        float(Decimal(repr(one)) - Decimal(repr(other)))
+        for one, other in zip(rated.judge.tolist(), rated.people.tolist(), strict=True)
+    ]
     return {
         "kind": kind,
         "scale": list(ends),
@@ -160,9 +209,23 @@ def _judged(row: Json, name: str) -> float | None:
     return None if value is None else float(value)
 
 
-def _kind(values: Sequence[float], ends: tuple[float, float]) -> Kind:
-    """What people's ratings are: two values, steps, or numbers."""
-    if ends == (0.0, 1.0) and set(values) <= {0.0, 1.0}:
+def _judgements(row: Json, name: str) -> Iterator[float]:
+    """What the judge said in each scored repeat."""
+    for repeat in row["repeats"]:
+        value = (
+            repeat["pass"]
+            if name == "pass"
+            else (repeat["derived"] or {}).get("main")
+            if name == "main"
+            else (repeat["scores"] or {}).get(name)
+        )
+        if value is not None:
+            yield float(value)
+
+
+def _kind(values: Sequence[float], judged: Sequence[float], ends: tuple[float, float]) -> Kind:
+    """What ratings are: two values, by people and in each of the judge's repeats; steps; or numbers."""
+    if ends == (0.0, 1.0) and {*values, *judged} <= {0.0, 1.0}:
         return "binary"
     steps = ends[1] - ends[0] < MAX_VALUES and all(float(value).is_integer() for value in [*values, *ends])
     return "ordinal" if steps else "numeric"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,9 +16,12 @@ from beholder.tasks.sheets import NoValue
 Scales = Mapping[str, tuple[float, float]]
 
 SHOWN_PROBLEMS = 20
+# One comma, and not three digits behind it: those may be thousands.
+_COMMA = re.compile(r"[-+]?[0-9]+,(?:[0-9]{1,2}|[0-9]{4,})", re.ASCII)
 _SUFFIXES = (".csv", ".xlsx", ".json", ".jsonl")
 _YES = {"1", "1.0", "true", "yes", "y", "pass", "passed"}
 _NO = {"0", "0.0", "false", "no", "n", "fail", "failed"}
+_KEYS = ("task_id", "rater")
 _ALIASES = {"main_score": "main", "score": "main", "passed": "pass"}
 
 
@@ -67,16 +71,32 @@ def read_ratings(path: Path, scales: Scales, *, has_pass: bool) -> HumanRatings:
     rows, problems = read_cells(path)
     if problems:
         raise _refused(path, map(str, problems))
+    if not rows:
+        raise ConfigError(
+            f"{path}: holds no ratings; it needs a header with task_id and what was rated, then lines",
+            concerns=str(path),
+        )
+    rows = [(number, _plain_keys(cells)) for number, cells in rows]
     names = list(dict.fromkeys(name for _, cells in rows for name in cells if name))
     rated = {name: ours for name in names if (ours := _ours(name, scales, has_pass=has_pass)) is not None}
     if "task_id" not in names or not rated:
         wanted = [*scales, *(["pass"] if has_pass else [])]
         raise ConfigError(
             f"{path}: needs a column task_id and at least one of {', '.join(wanted)}; it has "
-            f"{', '.join(names) or 'none'}",
+            f"{', '.join(names) or 'none'}. A line is one person's view of one task; who it is goes into a "
+            "column rater",
             concerns=str(path),
         )
     return _collect(path, rows, names, rated, scales)
+
+
+def _plain_keys(cells: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row whose `Task_ID` and `RATER` are called as ours are, where no column is called so exactly."""
+    known = {name: name.lower() for name in cells if name and name.lower() in _KEYS}
+    return {
+        known[name] if name in known and known[name] not in cells else name: cell
+        for name, cell in cells.items()
+    }
 
 
 def _ours(name: str, scales: Scales, *, has_pass: bool) -> str | None:
@@ -147,7 +167,9 @@ def _rating(cell: Any, column: str, scales: Scales) -> float:
     try:
         number = float(said)
     except ValueError:
-        raise ValueError(f"{text(cell)!r} is no number") from None
+        point = said.replace(",", ".")
+        hint = f"; write {point}, with a point" if _COMMA.fullmatch(said) else ""
+        raise ValueError(f"{text(cell)!r} is no number{hint}") from None
     low, high = scales[column]
     if not math.isfinite(number) or not low <= number <= high:
         raise ValueError(f"{text(cell)} is outside the scale {low:g} to {high:g}")

@@ -53,7 +53,7 @@ def quadratic_kappa(sums: FloatArray) -> FloatArray:
     chance = n * xx + n * yy - 2 * x * y
     with np.errstate(invalid="ignore", divide="ignore"):
         kappa = 1 - n * (xx + yy - 2 * xy) / chance
-    return np.where(chance > _NOTHING * n * n, kappa, np.nan)
+    return _snapped(np.where(chance > _NOTHING * n * n, kappa, np.nan))
 
 
 def pearson(sums: FloatArray) -> FloatArray:
@@ -71,7 +71,13 @@ def pearson(sums: FloatArray) -> FloatArray:
     with np.errstate(invalid="ignore", divide="ignore"):
         r = (n * xy - x * y) / np.sqrt(vx * vy)
     varied = (vx > _NOTHING * n * n) & (vy > _NOTHING * n * n)
-    return np.where(varied, np.clip(r, -1, 1), np.nan)
+    return _snapped(np.where(varied, np.clip(r, -1, 1), np.nan))
+
+
+def _snapped(figures: FloatArray) -> FloatArray:
+    """Figures of which only rounding keeps some from -1, 0 or 1, at these."""
+    whole = np.rint(figures)
+    return np.where(np.abs(figures - whole) <= _NOTHING, whole + 0.0, figures)
 
 
 def sums_figure(
@@ -88,7 +94,9 @@ def sums_figure(
         x, y: (n,) of order 1, in an order that does not depend on the files'.
         undefined: What to say where the statistic is undefined.
     """
-    added = terms(x, y)
+    # About a common centre, which neither figure depends on: sums of squares then lose no digits.
+    centre = float(np.concatenate([x, y]).mean()) if len(x) else 0.0
+    added = terms(x - centre, y - centre)
     value = float(statistic(added.sum(axis=0))) if len(x) else float("nan")
     if np.isnan(value):
         return Figure(None, None, undefined if len(x) else "no task that both rated")
