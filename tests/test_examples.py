@@ -26,7 +26,7 @@ from beholder.demo import EXAMPLES, example_folder
 from tests.fakes.runs import command, environment, run
 
 NEW = ["web-page", "math-media", "enterprise-claw"]
-VALIDATE_EXIT = {"gis-bench": 2, "web-page": 2, "math-media": 2, "enterprise-claw": 0}
+VALIDATE_EXIT = {"gis-bench": 2, "web-page": 2, "math-media": 2, "enterprise-claw": 2}
 ROOT = Path(__file__).parents[1]
 MATH = example_folder("math-media") / "runs"
 CLAW = example_folder("enterprise-claw") / "runs"

@@ -11,15 +11,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pikepdf
 import pytest
 from PIL import Image
 
-from beholder.errors import BrokenArtifact
+from beholder.demo import example_folder
+from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.evidence.files import read_below
 from beholder.protocols import load_protocol
 from beholder.records import MAX_ARTIFACT_BYTES, Task
 from beholder.tasks import RunDirectory
 from beholder.validation import Validation, validate_run
+from beholder.validation.decoded import Decoders
 from tests.fakes.runs import command, picture, run
 
 GIS = load_protocol("gis-bench")
@@ -124,6 +127,41 @@ def test_every_kind_of_problem_is_listed_at_once_by_task(tmp_path: Path) -> None
     order = [problem.task_id for problem in validation.problems if problem.task_id]
     assert order == sorted(order, key=ids.index)
     assert sum(validation.counts.values()) == len(validation.problems)
+
+
+def test_documents_and_videos_that_only_begin_well_are_told(tmp_path: Path) -> None:
+    """A file cut short or locked is told as a run would find it, before anything is paid for."""
+    office, maths = example_folder("enterprise-claw") / "runs", example_folder("math-media") / "runs"
+    whole = {
+        "pdf": office / "bureau-large-demo/travel-policy/artifacts/travel-policy.pdf",
+        "docx": office / "bureau-large-demo/delay-letter/artifacts/letter-4417.docx",
+        "mp4": maths / "chalk-small-demo/unit-fractions.mp4",
+    }
+    for suffix, path in whole.items():
+        data = path.read_bytes()
+        write(tmp_path / "run" / f"good-{suffix}.{suffix}", data)
+        write(tmp_path / "run" / f"cut-{suffix}.{suffix}", data[: len(data) // 20])
+    with pikepdf.open(whole["pdf"]) as pdf:
+        pdf.save(tmp_path / "run" / "locked.pdf", encryption=pikepdf.Encryption(owner="o", user="u"))
+    ids = [*(f"{how}-{suffix}" for how in ("good", "cut") for suffix in whole), "locked"]
+    validation = validate_run(tasks_file(tmp_path, *ids), tmp_path / "run")
+    assert found(validation) == {
+        *((f"cut-{suffix}", "corrupt", f"cut-{suffix}.{suffix}") for suffix in whole),
+        ("locked", "encrypted", "locked.pdf"),
+    }
+    assert validation.notes == ()
+
+
+def test_a_file_that_we_cannot_decode_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decoder that fails on a good file as well says nothing against the submission."""
+
+    def fails(*_: object) -> None:
+        raise RendererFailed("a good file fails too")
+
+    monkeypatch.setattr(Decoders, "problem", fails)
+    picture(tmp_path / "run" / "a.png")
+    validation = validate_run(tasks_file(tmp_path, "a"), tmp_path / "run")
+    assert (validation.problems, [note.kind for note in validation.notes]) == ((), ["not_checked"])
 
 
 def test_a_tasks_folder_is_looked_into(tmp_path: Path) -> None:
@@ -237,17 +275,17 @@ def test_another_format_of_the_same_kind_is_a_note(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "kind"),
     [
-        ("a.pdf", b"%PDF-1.7", None),
-        ("a.pdf", b"\n\n%PDF-1.4", None),
+        ("a.pdf", b"%PDF-1.7", "corrupt"),
+        ("a.pdf", b"\n\n%PDF-1.4", "corrupt"),
         ("a.pdf", b"<html>", "wrong_type"),
-        ("a.docx", b"PK\x03\x04", None),
+        ("a.docx", b"PK\x03\x04", "corrupt"),
         ("a.docx", b"just text", "wrong_type"),
         ("a.xlsx", b"\x89PNG\r\n\x1a\n", "wrong_type"),
         ("a.doc", b"{\\rtf1", None),
         ("a.doc", b"\xdb\xa5-\0\0\0", None),
         ("a.doc", b"<p>a page</p>", "wrong_type"),
-        ("a.mp4", b"\0\0\0\x18ftypisom", None),
-        ("a.mp4", b"\x1a\x45\xdf\xa3", None),
+        ("a.mp4", b"\0\0\0\x18ftypisom", "corrupt"),
+        ("a.mp4", b"\x1a\x45\xdf\xa3", "corrupt"),
         ("a.mp4", b"GIF89a", "wrong_type"),
         ("a.md", "안녕".encode(), None),
         ("a.md", b"\x7fELF\0\0", "wrong_type"),
@@ -257,7 +295,7 @@ def test_another_format_of_the_same_kind_is_a_note(tmp_path: Path) -> None:
 def test_content_is_held_against_the_suffix(
     tmp_path: Path, name: str, content: bytes, kind: str | None
 ) -> None:
-    """By the first bytes; a suffix that nobody knows promises nothing."""
+    """By the first bytes; what begins rightly is decoded, and a suffix that nobody knows promises nothing."""
     write(tmp_path / "run" / name, content)
     validation = validate_run(tasks_file(tmp_path, "a"), tmp_path / "run")
     assert [problem.kind for problem in validation.problems] == ([kind] if kind else [])

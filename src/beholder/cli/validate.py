@@ -43,9 +43,9 @@ def validate_run_command(
     *,
     as_json: bool,
 ) -> None:
-    """Every problem of tasks and submissions at once, by task. Calls nobody and draws nothing.
+    """Every problem of tasks and submissions at once, by task. Calls nobody; starts no browser.
 
-    Criteria and rules that tasks bring of their own are checked, too.
+    Pictures, videos and documents are decoded; criteria and rules that tasks bring of their own are checked.
 
     Exit codes: 0 nothing is wrong, 2 something is. Outside hosts that pages name are listed with the flag
     that would allow them; they and other notes leave the exit code at 0.

@@ -1,4 +1,4 @@
-"""Tasks and a run directory -> everything that is wrong with them, at once. Reads; calls and draws nothing.
+"""Tasks and a run directory -> everything that is wrong with them, at once. Calls nobody; starts no browser.
 
     missing       nothing was handed in for a task, or a link leads nowhere
     doubled       several files for one task, or a file and a folder
@@ -7,7 +7,8 @@
     unsafe_path   a link out of the submission's folder, or no regular file
     too_large     more bytes or pixels than are looked at
     wrong_type    the content is of another kind than the suffix says
-    corrupt       a picture that cannot be decoded
+    corrupt       a picture, document or video that cannot be decoded
+    encrypted     a document that needs a password
     unsupported   no file of a kind that the protocol looks at
     no_response   a task's folder without response.txt
     no_artifacts  a task's folder without artifacts/, where the protocol has a text route

@@ -6,10 +6,12 @@ import io
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
+from beholder.errors import RenderError
 from beholder.evidence.image import MAX_PIXELS
 from beholder.evidence.select import Selection, select_artifacts
 from beholder.evidence.sniff import sniff
 from beholder.records import Artifact, Protocol, Submission, Task
+from beholder.validation.decoded import Decoders
 from beholder.validation.folder import ARTIFACTS
 from beholder.validation.page_hosts import KINDS, outside_hosts
 from beholder.validation.records import Level, Problem, problem_of
@@ -36,7 +38,7 @@ _TEXT = {*KINDS, ".txt", ".md", ".csv", ".tsv", ".json", ".jsonl", ".xml", ".yam
 
 
 def artifact_problems(
-    task: Task, submission: Submission, folder: str | None, protocol: Protocol | None
+    task: Task, submission: Submission, folder: str | None, protocol: Protocol | None, decoders: Decoders
 ) -> Iterator[Problem]:
     """What is wrong with the files that would be looked at, and with any that may not be read."""
     prefix = f"{folder}{ARTIFACTS}/" if folder and submission.root else ""
@@ -58,7 +60,7 @@ def artifact_problems(
             detail = f"{listed}: the protocol looks at {kinds} only"
             yield problem_of(task, "unsupported", prefix or good[0].name, detail)
     for artifact in looked_at:
-        if found := _content_problem(artifact):
+        if found := _content_problem(artifact) or _decoding_problem(submission, artifact, decoders):
             kind, detail, level = found
             yield problem_of(task, kind, f"{prefix}{artifact.name}", detail, level)
 
@@ -99,6 +101,17 @@ def _content_problem(artifact: Artifact) -> tuple[str, str, Level] | None:
         return None  # word processors before 1997 had formats of their own
     what = found or ("something unknown" if b"\0" in start else "text")
     return "wrong_type", f"{artifact.suffix} by name, {what} by content", "problem"
+
+
+def _decoding_problem(
+    submission: Submission, artifact: Artifact, decoders: Decoders
+) -> tuple[str, str, Level] | None:
+    """What a decoder finds wrong with a file whose first bytes are right."""
+    try:
+        found = decoders.problem(submission, artifact)
+    except RenderError as error:
+        return "not_checked", f"could not be decoded here, which says nothing against it: {error}", "note"
+    return (*found, "problem") if found else None
 
 
 def _image_problem(data: bytes, suffix: str) -> tuple[str, str, Level] | None:

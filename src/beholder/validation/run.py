@@ -11,6 +11,7 @@ from beholder.protocols import task_columns
 from beholder.records import Protocol, Submission, Task
 from beholder.tasks import RunDirectory, read_tasks
 from beholder.validation.content import artifact_problems, hosts_of
+from beholder.validation.decoded import Decoders
 from beholder.validation.folder import folder_problems
 from beholder.validation.names import Names
 from beholder.validation.own import own_problems
@@ -50,12 +51,13 @@ def validate_run(
     names = Names(directory)
     hosts: dict[str, tuple[str, list[str]]] = {}
     handed_in = 0
-    for task in found.tasks:
-        submission = directory.open(task)
-        handed_in += bool(submission.artifacts) or submission.response is not None
-        problems += _task_problems(task, submission, names, protocol, columns or {})
-        for host, way in hosts_of(submission, protocol).items():
-            hosts.setdefault(host, (way, []))[1].append(task.id)
+    with Decoders() as decoders:
+        for task in found.tasks:
+            submission = directory.open(task)
+            handed_in += bool(submission.artifacts) or submission.response is not None
+            problems += _task_problems(task, submission, names, protocol, columns or {}, decoders)
+            for host, way in hosts_of(submission, protocol).items():
+                hosts.setdefault(host, (way, []))[1].append(task.id)
     # With a broken task file nobody can tell which files no task asks for.
     if not found.problems:
         problems += names.unclaimed()
@@ -76,6 +78,7 @@ def _task_problems(
     names: Names,
     protocol: Protocol | None,
     columns: Mapping[str, str],
+    decoders: Decoders,
 ) -> Iterator[Problem]:
     match = names.claim(task.id)
     if match.folder is None and not match.files:
@@ -92,7 +95,7 @@ def _task_problems(
         yield problem_of(task, "doubled", entries[0], _doubled(entries, submission, protocol))
     if folder is not None and submission.root is not None:
         yield from folder_problems(task, submission, folder, protocol, columns)
-    yield from artifact_problems(task, submission, folder, protocol)
+    yield from artifact_problems(task, submission, folder, protocol, decoders)
 
 
 def _doubled(entries: Sequence[str], submission: Submission, protocol: Protocol | None) -> str:
