@@ -493,3 +493,34 @@ def test_the_handed_documents(shared: Path) -> None:
         assert [code for code, _ in warned(shown)] == (["blank_capture"] if name == "pj_empty" else []), name
     assert slug((folder / "pf_libreoffice-writer-password.pdf").read_bytes()) == "encrypted"
     assert slug((folder / "pj_REDHAT-1531897-0.pdf").read_bytes()) == "corrupt"
+
+
+def test_hair_lines_get_a_border() -> None:
+    """No picture of a page is so thin that a judge would refuse it: it stands in a white one."""
+
+    def red(canvas: Canvas, _: int) -> None:
+        canvas.setFillColorRGB(1, 0, 0)
+        canvas.rect(0, 0, 10_000, 10_000, stroke=0, fill=1)
+
+    limits = media_limits(JudgeSpec(provider="openai", name="gpt-4o"))
+    for size in ((10_000.0, 3.0), (3.0, 300_000.0), (5.0, 5.0)):
+        shown = show(document(size=size, draw=red), limits=limits)
+        for picture in shown.pictures:
+            edges = sorted((picture.width_px, picture.height_px))
+            assert edges[0] >= 28, size
+            assert edges[1] <= 100 * edges[0], size
+            image = pixels(picture)
+            assert image.size == (picture.width_px, picture.height_px)
+            assert image.getpixel(((image.width - 1) // 2, (image.height - 1) // 2)) != (255, 255, 255)
+            assert any("white border" in words for words in picture.transforms)
+        assert "blank_capture" in {warning.code for warning in shown.warnings}
+
+
+def test_a_crop_box_beside_the_page_crops_nothing() -> None:
+    """A page whose crop box lies outside of it is shown whole."""
+
+    def beside(pdf: pikepdf.Pdf) -> None:
+        pdf.pages[0].CropBox = [5000, 5000, 6000, 6000]
+
+    shown = show(changed(document(), beside))
+    assert shown.facts["page_sizes_pt"] == [[595.0, 842.0]]

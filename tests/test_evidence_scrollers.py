@@ -230,7 +230,7 @@ def test_a_page_that_grows_at_its_end_is_followed() -> None:
         "new IntersectionObserver(e=>{if(e[0].isIntersecting)setTimeout(add,500)}).observe(s)"
     )
     page = f"{HEAD}<div id=s style='height:20px'></div><script>{add};add()</script>"
-    found = drawn({"ends": page.replace("MOST", "10"), "endless": page.replace("MOST", "1e9")}, budget=40)
+    found = drawn({"ends": page.replace("MOST", "10"), "endless": page.replace("MOST", "1e9")}, budget=12)
     assert column(found["ends"])[:10] == SHADES
     assert codes(found["ends"]) == set()
     assert found["endless"].facts["captured"][1] == MAX_HEIGHT_PX

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 import warnings as python_warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +12,7 @@ from beholder.evidence.allot import fair_shares
 from beholder.evidence.colour import normalise
 from beholder.evidence.frames import sampled_words
 from beholder.evidence.kinds import Job, Shown, cut_warnings, plan_facts
-from beholder.evidence.layout import Plan
+from beholder.evidence.layout import LEAST_EDGE_PX, Plan, border_words, bordered_size
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.pictures import DAMAGED, crop, encode, is_flat, make_picture, shrink
 from beholder.evidence.series import MAX_PIXELS, Series, View, read_series
@@ -24,12 +23,6 @@ if TYPE_CHECKING:
     from PIL import Image
 
 __all__ = ["MAX_PIXELS", "preload", "render_image"]
-
-LEAST_EDGE_PX = 28
-"""Pictures narrower than this get a white border, and a warning: a judge looks at patches of 28 px."""
-
-MOST_ASPECT = 100
-"""A picture is made at most so many times longer than wide, by a border: judges refuse above 200."""
 
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000")
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
@@ -219,7 +212,7 @@ def _pictures(
 
     if plan.overview is not None:
         untouched = plan.overview >= 1.0 and not done and own_type == kept_type and whole_file
-        if untouched and _bordered(*upright.size) == upright.size:
+        if untouched and bordered_size(*upright.size) == upright.size:
             return [make_picture(job.data, own_type, upright.size, job.name)]
         part, parts = (0, plan.tiles_in_all) if plan.tiles else (None, None)
         words = done
@@ -236,19 +229,13 @@ def _pictures(
     return pictures
 
 
-def _bordered(width: int, height: int) -> tuple[int, int]:
-    """The size that a picture has at least, so that no judge refuses it for its shape."""
-    least = max(LEAST_EDGE_PX, math.ceil(max(width, height) / MOST_ASPECT))
-    return max(width, least), max(height, least)
-
-
 def _with_border(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     """(the picture in the middle of a white one that is wide enough, what to say of it)."""
     from PIL import Image as Images
 
-    size = _bordered(*image.size)
+    size = bordered_size(*image.size)
     if size == image.size:
         return image, ()
     sheet = Images.new(image.mode, size, "white")
     sheet.paste(image, ((size[0] - image.width) // 2, (size[1] - image.height) // 2))
-    return sheet, (f"set in a white border, {image.width}x{image.height} to {size[0]}x{size[1]}",)
+    return sheet, (border_words(image.size, size),)

@@ -16,6 +16,12 @@ from beholder.records import Layout, MediaLimits
 DEFAULT_EDGE_PX = 8000
 """Longest edge sent to a judge whose limits are not known: the smallest that a vendor states."""
 
+LEAST_EDGE_PX = 28
+"""Pictures narrower than this get a white border: a judge looks at patches of 28 px."""
+
+MOST_ASPECT = 100
+"""A picture is made at most so many times longer than wide, by a border: judges refuse above 200."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -56,6 +62,17 @@ def fit_scale(width: int, height: int, limits: MediaLimits) -> float:
 def scaled_size(width: int, height: int, scale: float) -> tuple[int, int]:
     """Whole pixels, rounded down so that no limit is passed, at least 1."""
     return max(1, int(width * scale + 1e-9)), max(1, int(height * scale + 1e-9))
+
+
+def bordered_size(width: int, height: int) -> tuple[int, int]:
+    """The size that a picture has at least, so that no judge refuses it for its shape."""
+    least = max(LEAST_EDGE_PX, math.ceil(max(width, height) / MOST_ASPECT))
+    return max(width, least), max(height, least)
+
+
+def border_words(size: tuple[int, int], bordered: tuple[int, int]) -> str:
+    """What to say of a border."""
+    return f"set in a white border, {size[0]}x{size[1]} to {bordered[0]}x{bordered[1]}"
 
 
 def tallest_tile(width: int, limits: MediaLimits) -> int:

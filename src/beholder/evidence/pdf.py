@@ -24,7 +24,7 @@ from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.evidence.allot import fair_shares
 from beholder.evidence.capture import Box
 from beholder.evidence.kinds import Job, Shown
-from beholder.evidence.layout import Plan, fit_scale, scaled_size
+from beholder.evidence.layout import Plan, border_words, bordered_size, fit_scale, scaled_size
 from beholder.evidence.layout import plan as make_plan
 from beholder.evidence.pdf_fonts import fonts_not_embedded
 from beholder.evidence.pictures import make_picture
@@ -176,6 +176,10 @@ def _size(document: pdfium.PdfDocument, at: int) -> tuple[float, float] | None:
     except pdfium.PdfiumError:
         return None
     width, height = page.get_size()
+    if not (width > 0 and height > 0):
+        # A crop box beside the page crops nothing (ISO 32000-1, 14.11.2: clipped to the media box).
+        page.set_cropbox(*page.get_mediabox())
+        width, height = page.get_size()
     page.close()
     if not (math.isfinite(width) and math.isfinite(height)) or width <= 0 or height <= 0:
         return None
@@ -226,12 +230,19 @@ def _picture(
     part: int | None,
     parts: int | None,
 ) -> tuple[Picture, bool]:
-    data, media_type, encoded = encode_pixels(pixels, limits)
+    flat = is_flat_pixels(pixels)
     size = (pixels.shape[1], pixels.shape[0])
+    bordered = bordered_size(*size)
+    if bordered != size:
+        left, top = (bordered[0] - size[0]) // 2, (bordered[1] - size[1]) // 2
+        sheet = np.full((bordered[1], bordered[0], 3), 255, np.uint8)
+        sheet[top : top + size[1], left : left + size[0]] = pixels
+        pixels, words = sheet, (*words, border_words(size, bordered))
+    data, media_type, encoded = encode_pixels(pixels, limits)
     picture = make_picture(
-        data, media_type, size, job.name, part=part, parts=parts, transforms=(*words, encoded)
+        data, media_type, bordered, job.name, part=part, parts=parts, transforms=(*words, encoded)
     )
-    return picture, is_flat_pixels(pixels)
+    return picture, flat
 
 
 def draw_box(page: pdfium.PdfPage, size: tuple[int, int], box: Box) -> Pixels:
