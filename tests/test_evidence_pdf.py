@@ -500,7 +500,7 @@ def test_hair_lines_get_a_border() -> None:
 
     def red(canvas: Canvas, _: int) -> None:
         canvas.setFillColorRGB(1, 0, 0)
-        canvas.rect(0, 0, 10_000, 10_000, stroke=0, fill=1)
+        canvas.rect(0, 0, 300_000, 300_000, stroke=0, fill=1)
 
     limits = media_limits(JudgeSpec(provider="openai", name="gpt-4o"))
     for size in ((10_000.0, 3.0), (3.0, 300_000.0), (5.0, 5.0)):
