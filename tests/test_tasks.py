@@ -494,7 +494,7 @@ def test_a_decomposed_name_matches_its_composed_id(tmp_path: Path) -> None:
 
 
 def test_what_leads_out_or_is_no_file_is_never_opened(tmp_path: Path) -> None:
-    """Links out of the folder, dangling links and pipes carry their problem and no digest."""
+    """Links out of the folder or to a folder, dangling links and pipes carry their problem and no digest."""
     secret = write(tmp_path / "secret.png", b"secret")
     root = tmp_path / "run" / "t" / "artifacts"
     write(root / "good.png", b"good")
@@ -503,6 +503,7 @@ def test_what_leads_out_or_is_no_file_is_never_opened(tmp_path: Path) -> None:
     (root / "dangling.png").symlink_to("nowhere.png")
     (root / "inside.png").symlink_to("good.png")
     (root / "folder").symlink_to(tmp_path)
+    (root / "self").symlink_to(".")
     os.mkfifo(root / "pipe.png")
     found = {
         a.name: (a.problem, bool(a.sha256))
@@ -514,6 +515,7 @@ def test_what_leads_out_or_is_no_file_is_never_opened(tmp_path: Path) -> None:
         "out.png": ("unsafe_path", False),
         "up.png": ("unsafe_path", False),
         "folder": ("unsafe_path", False),
+        "self": ("unsafe_path", False),
         "dangling.png": ("missing", False),
         "pipe.png": ("unsafe_path", False),
     }

@@ -202,10 +202,11 @@ def pin_file(path: Path, name: str, root: Path) -> Artifact:
     except OSError as error:
         kind = "unsafe_path" if not path.is_file() else "unreadable"
         return unusable(kind, error.strerror or "cannot be opened")
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        os.close(descriptor)  # a folder could not even be made a file object
+        return unusable("unsafe_path", "no regular file")
     with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            return unusable("unsafe_path", "no regular file")
         if status.st_size > MAX_ARTIFACT_BYTES:
             limit = MAX_ARTIFACT_BYTES // 2**20
             return unusable("too_large", f"{status.st_size} bytes; the limit is {limit} MiB", status.st_size)
