@@ -93,6 +93,10 @@ def test_many_models_are_compared_up_to_a_limit() -> None:
     assert view is not None
     assert len(view.pairs) == 15
     assert view.pairs[0].names == ("m7", "m6")
+    assert view.compared == "Of the best 6 of 8 models."
+    few = build_view(runs[:6]).differences
+    assert few is not None
+    assert few.compared == ""
 
 
 @pytest.mark.parametrize(

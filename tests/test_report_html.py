@@ -121,3 +121,21 @@ def test_items_are_cut_into_packs(tmp_path: Path) -> None:
     assert [len(one) for one in texts] == [25, 25, 10]
     assert stories[1][0]["task_id"] == "task-0050"
     assert texts[2][0]["prompt"]["text"].startswith("Task task-0050:")
+
+
+def test_many_models_and_long_or_turned_names_keep_the_page_in_shape() -> None:
+    """A long name is set smaller, the table of criteria has the whole width, a name ends its own direction."""
+    names = ["أفضل", "x" * 60, "c", "d", "e"]
+    runs = []
+    for name in names:
+        rows = outdir.varied_rows(name)
+        warning = {"code": "unscored", "detail": "1 of 7 tasks without a score"}
+        runs.append(Run(name=name, rows=rows, summary=outdir.summary(name, rows, warnings=[warning])))
+    page = render_html(build_view(runs))
+    assert page.count('class="of-model long"') == 1
+    assert '<div class="above">' in page
+    assert 'class="plots tall-first"' in page
+    assert '<span class="muted"><span class="u">أفضل</span>:</span> 1 of 7' in page
+    few = render_html(build_view(runs[:1]))
+    assert '<div class="beside">' in few
+    assert 'class="of-model long"' not in few

@@ -64,7 +64,9 @@ def test_the_icc_is_that_of_the_analysis_of_variance() -> None:
     ]
     for got, wanted in zip(said, expected, strict=True):
         assert got == pytest.approx(wanted, abs=0.00501)
-    assert one.k == "3"
+    assert one.k == ""  # the three asked for; else it is said
+    gap = build_view([run_of({**CASE, "gap": [50, 52]})]).steadiness[0]
+    assert gap.k == "2.79"
 
 
 def test_links_lead_to_the_tasks_whatever_they_are_called() -> None:

@@ -56,6 +56,17 @@ def test_a_criterion_of_some_tasks_says_of_how_many(varied: Run) -> None:
     assert f'<span class="under">2 of {scored} tasks</span>' in render_html(view)
 
 
+def test_a_temperature_left_to_the_vendor_is_told(varied: Run) -> None:
+    """What was asked of the judge is said, be it nothing."""
+    for given, said in ((None, "temperature of the vendor's default"), (0, "temperature 0")):
+        judge = {"model": "openai/judge-1", "temperature": given, "base_url": None}
+        facts = {
+            fact.label: fact.values
+            for fact in build_view([replace(varied, manifest={"judge": judge})]).method
+        }
+        assert facts["Judge settings"] == (("", said),)
+
+
 def test_every_outcome_is_a_state_of_its_own(varied: Run) -> None:
     """Passed, failed, absent and unscored are four different things, counted apart."""
     view = build_view([varied])

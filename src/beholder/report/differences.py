@@ -76,9 +76,14 @@ class PairView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DifferencesView:
-    """Every pair, with what a reader must know of how they came about."""
+    """Every pair, with what a reader must know of how they came about.
+
+    Attributes:
+        compared: A sentence on whose pairs these are, where it is not all models; else empty.
+    """
 
     pairs: tuple[PairView, ...]
+    compared: str
     method: str
     warnings: tuple[WarningView, ...]
 
@@ -96,7 +101,9 @@ def differences_of(runs: Sequence[Run], scale: Scale) -> DifferencesView | None:
     document = compare_runs(rows, cluster=_cluster(compared), allow_different=True, details=False).document
     places = {run.name: place for place, run in enumerate(compared)}
     widest = widest_of([pair["difference"] for pair in document["pairs"]])
+    left_out = len(runs) > len(compared)
     return DifferencesView(
+        compared=f"Of the best {len(compared)} of {len(runs)} models." if left_out else "",
         pairs=tuple(_pair(pair, places, scale, widest) for pair in document["pairs"]),
         method=method_of(document),
         warnings=unlike_views(document["differs"], document["warnings"]),

@@ -147,7 +147,7 @@ def _differences(view: ReportView) -> list[str]:
         gained = [passes.only_second, passes.only_first] if passes else [numbers.DASH] * 2
         rows.append([*row, *map(str, gained if passing else ())])
     lines = ["## Differences", "", *table(head, rows, numeric=range(2, len(head)))]
-    return [*lines, "", escape(view.differences.method)]
+    return [*lines, "", escape(f"{view.differences.compared} {view.differences.method}")]
 
 
 def _people(view: ReportView) -> list[str]:

@@ -48,13 +48,7 @@ def _facts(run: Run) -> dict[str, str]:
         "Formula sha256": str(summary.get("formula_sha256") or ""),
         "Judge": str(judge_of(run).get("model") or ""),
         "Served as": ", ".join(judge_of(run).get("served") or []),
-        "Judge settings": _flat(
-            {
-                key: value
-                for key, value in (manifest.get("judge") or {}).items()
-                if key not in ("model", "served", "scripted")
-            }
-        ),
+        "Judge settings": _settings(manifest.get("judge") or {}),
         "Repeats": _repeats(summary),
         "Interval": str(summary.get("ci_method") or ""),
         "Renderer": _flat(renderer),
@@ -72,6 +66,14 @@ def _facts(run: Run) -> dict[str, str]:
         "Cost": numbers.money(cost_of(run)) if cost_of(run) is not None else "",
     }
     return {label: text for label, text in facts.items() if text}
+
+
+def _settings(judge: Json) -> str:
+    """What was asked of the judge; a temperature that was left to the vendor says so."""
+    told = {key: value for key, value in judge.items() if key not in ("model", "served", "scripted")}
+    if "temperature" in told and told["temperature"] is None:
+        told["temperature"] = "of the vendor's default"
+    return _flat(told)
 
 
 def _flat(mapping: Mapping[str, Any]) -> str:

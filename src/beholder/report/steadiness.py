@@ -31,7 +31,8 @@ class SteadyView:
         tasks: With two or more scored repeats.
         spread: Mean over tasks of the repeats' standard deviation.
         flips: Share of tasks whose repeats disagree on passing; None without a pass mark.
-        icc1, icck: Reliability of one judgement, and of the mean of `k`.
+        icc1, icck: Reliability of one judgement, and of the mean of `k`, which is said where it is not the
+            number asked for.
         needed: Repeats for a wanted precision of one task's score, a sentence.
         near: Nearest first; `n_near` counts them all; None without a pass mark.
     """
@@ -73,7 +74,7 @@ def _steady(place: int, run: Run, found: Json, scale: Scale) -> SteadyView:
         flips=flips,
         icc1=_icc(found, "icc1"),
         icck=_icc(found, "icck"),
-        k=numbers.plain(found.get("icc_repeats"), 2),
+        k="" if found.get("icc_repeats") == found.get("n") else numbers.plain(found.get("icc_repeats"), 2),
         needed=_needed(found.get("needed") or {}, scale),
         near=tuple(_near(task, scale) for task in (near or {}).get("tasks", ())[:SHOWN]),
         n_near=None if near is None else int(near.get("count") or 0),
