@@ -124,7 +124,7 @@ def test_items_are_cut_into_packs(tmp_path: Path) -> None:
 
 
 def test_many_models_and_long_or_turned_names_keep_the_page_in_shape() -> None:
-    """A long name is set smaller, the table of criteria has the whole width, a name ends its own direction."""
+    """A long name is set smaller, criteria have the whole width, and a name ends its own direction."""
     names = ["أفضل", "x" * 60, "c", "d", "e"]
     runs = []
     for name in names:
