@@ -116,6 +116,34 @@ def test_a_handler_may_end_with_its_session() -> None:
     asyncio.run(scene())
 
 
+def test_what_is_gone_answers_nothing_more() -> None:
+    """A call to a target that ends fails with it, though no answer comes, and the session is forgotten."""
+
+    async def scene() -> None:
+        async with wire() as (connection, peer):
+            seen: list[str] = []
+            connection.browser.on("Target.detachedFromTarget", lambda p: seen.append(p["sessionId"]))
+            asked = asyncio.ensure_future(connection.session("worker").call("Runtime.evaluate"))
+            other = asyncio.ensure_future(connection.session("page").call("Runtime.evaluate"))
+            for _ in range(2):
+                call = await peer.hear()
+            peer.say(method="Target.detachedFromTarget", params={"sessionId": "worker"})
+            with pytest.raises(ProtocolFailure, match="gone"):
+                await asked
+            assert seen == ["worker"]
+            peer.say(id=call["id"], result={"x": 1})
+            assert await other == {"x": 1}
+            # Also where whoever has started it is not listened to any more.
+            asked = asyncio.ensure_future(connection.session("worker").call("Runtime.evaluate"))
+            await peer.hear()
+            detached = {"method": "Target.detachedFromTarget", "params": {"sessionId": "worker"}}
+            peer.say(**detached, sessionId="closed")
+            with pytest.raises(ProtocolFailure, match="gone"):
+                await asked
+
+    asyncio.run(asyncio.wait_for(scene(), 60))
+
+
 def test_noise_on_the_pipe_is_the_end_of_it() -> None:
     """A message that is none ends the connection: waiting and later calls are told, closing is not."""
 

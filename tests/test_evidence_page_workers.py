@@ -53,3 +53,23 @@ def test_what_workers_do() -> None:
     assert timer.facts["workers"] == 1
     assert codes(timer) == set()
     assert "page_not_settled" in codes(late)
+
+
+def test_a_worker_that_is_ended_while_it_is_busy() -> None:
+    """A page that ends its worker in the middle of its work has settled: no answer is waited for."""
+    body = (
+        f"{HEAD}<div id=o style='width:900px;height:100px;background:red'></div><script>"
+        'const w=new Worker(URL.createObjectURL(new Blob(["onmessage=()=>{for(;;){}}"])));'
+        "setTimeout(()=>w.postMessage(0),3300);"
+        "setTimeout(()=>{w.terminate();o.style.background='lime'},3900)</script>"
+    )
+
+    async def scene() -> Shown:
+        async with browser() as running:
+            shown = await show(running, body, min_wait_s=3, max_wait_s=60)
+            assert running.connection._sessions == {}
+            return shown
+
+    shown = asyncio.run(scene())
+    assert pixels(shown.pictures[0]).getpixel((899, 99)) == LIME
+    assert "page_not_settled" not in codes(shown)

@@ -143,8 +143,12 @@ class Connection:
             return
         session_id = message.get("sessionId", "")
         session = self._sessions.get(session_id) if session_id else self.browser
+        params = message.get("params", {})
         if session is not None:
-            session.dispatch(message["method"], message.get("params", {}))
+            session.dispatch(message["method"], params)
+        if message["method"] == "Target.detachedFromTarget":
+            # A target that is gone answers nothing more, nor what it was asked while it was busy.
+            self.forget(params["sessionId"])
 
     async def aclose(self) -> None:
         """Stop reading and end what is still being handled; whatever that failed with is not raised."""

@@ -151,6 +151,8 @@ class Page:
         finally:
             for one in (task, death):
                 one.cancel()
+            # What else the work has failed with is not told a second time.
+            await asyncio.gather(task, death, return_exceptions=True)
 
     def _die(self, why: str) -> None:
         self._death = self._death or PageFailed(why)
