@@ -151,7 +151,7 @@ class Page:
         finally:
             for one in (task, death):
                 one.cancel()
-            # What else the work has failed with is not told a second time.
+            # Cancelled is not ended: the next step must not find the work still at the page.
             await asyncio.gather(task, death, return_exceptions=True)
 
     def _die(self, why: str) -> None:
