@@ -430,10 +430,19 @@ def test_an_embedded_profile_is_followed() -> None:
     assert green > 240
     assert red < 15
     assert any("by its profile" in words for words in turned.transforms)
+    # A profile made for it would hold the time of day, and the same picture be other bytes each second.
+    assert b"iCCP" not in turned.data
     own = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     for profile in (own, swapped_profile()[:200], b"no profile at all"):
         data = encoded(image, "PNG", icc_profile=profile)
         assert show("a.png", data).pictures[0].data == data
+
+
+def test_a_converted_picture_holds_no_time_of_day() -> None:
+    """A picture in Lab is the same bytes whenever it is converted."""
+    (shown,) = show("a.tif", encoded(photo((40, 40)).convert("LAB"), "TIFF")).pictures
+    assert shown.media_type == "image/png"
+    assert b"iCCP" not in shown.data
 
 
 def test_every_way_to_be_transparent() -> None:

@@ -130,6 +130,8 @@ def _apply(transform: ImageCms.ImageCmsTransform, image: Image.Image) -> Image.I
     done = ImageCms.applyTransform(image, transform)
     if done is None:  # only in place, which was not asked for
         raise ValueError("no picture came out of the colour transform")
+    # Plain sRGB; the profile that Pillow has made for it, with the time of day in it, would go into the file.
+    done.info.pop("icc_profile", None)
     return done
 
 
