@@ -256,6 +256,17 @@ def test_a_judge_of_fractions_is_not_made_one_of_yes_and_no(tmp_path: Path) -> N
     assert column["kappa"]["value"] < 1
 
 
+def test_the_terminal_tells_all_that_is_left_out(tmp_path: Path) -> None:
+    """Blank cells, tasks that were not judged, and people who are split evenly."""
+    rows = [scored("t0"), scored("t1"), row("t2", "m", outcome="absent", reason="missing")]
+    out = outdir.write(tmp_path / "out", "m", rows)
+    lines = ("t0,A,1", "t0,B,0", "t1,A,1", "t1,B,", "t2,A,0", "t2,B,0")
+    file = write_csv(tmp_path / "h.csv", "task_id,rater,pass\n" + "\n".join(lines) + "\n")
+    done = run(command("compare", out, "--human", file))
+    assert done.returncode == 0, done.stderr
+    assert "1 blank, 1 absent, 1 tied" in done.stdout
+
+
 def test_ratings_of_other_tasks_are_refused(tmp_path: Path) -> None:
     """With both sides' names; no table of dashes."""
     out = outdir.write(tmp_path / "out", "m", [scored("t0"), scored("t1")])

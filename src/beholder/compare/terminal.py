@@ -55,8 +55,8 @@ def human_table(agreements: Mapping[str, Json], *, plain: bool = False) -> Table
     table = _table("The judge against people", plain=plain)
     for name in ("Run", "Column"):
         table.add_column(name, overflow="fold")
-    for name in ("Tasks", "Blank", "Agreement", "Kappa", "Pearson", "Bias", "People agree"):
-        table.add_column(name, justify="right", no_wrap=name in {"Tasks", "Blank"})
+    for name in ("Tasks", "Left out", "Agreement", "Kappa", "Pearson", "Bias", "People agree"):
+        table.add_column(name, justify="right", no_wrap=name == "Tasks")
     for run, agreement in agreements.items():
         for column, one in agreement["columns"].items():
             people = one["human_human"]
@@ -65,7 +65,7 @@ def human_table(agreements: Mapping[str, Json], *, plain: bool = False) -> Table
                 _name(run),
                 _name(column),
                 numbers.count(one["n"]),
-                numbers.count(one["blanks"]),
+                _left_out(one),
                 _share(one["agreement"]),
                 _figure(one["kappa"]),
                 _figure(one["pearson"]),
@@ -74,6 +74,12 @@ def human_table(agreements: Mapping[str, Json], *, plain: bool = False) -> Table
             )
             table.add_row(*map(Text, cells))
     return table
+
+
+def _left_out(column: Json) -> str:
+    """What of the ratings is not compared: blank cells, tasks without a judged value, ties."""
+    counts = {"blank": column["blanks"], **column["not_judged"], "tied": column["tied"]}
+    return ", ".join(f"{n:,} {what}" for what, n in counts.items() if n) or "0"
 
 
 def human_notes(agreements: Mapping[str, Json]) -> list[str]:
