@@ -6,7 +6,7 @@ import hashlib
 from pathlib import Path
 
 from beholder.evidence.egress import Egress
-from beholder.evidence.gate import MAX_NOTED, Gate
+from beholder.evidence.gate import MAX_HOSTS, MAX_NOTED, Gate
 from beholder.evidence.record import open_record
 from beholder.records import NetworkPolicy
 
@@ -30,6 +30,14 @@ def test_what_may_go() -> None:
     assert gate.facts()["outside_hosts"] == ["cdn.example.com", "other.example.com"]
     assert set(gate.failed) == {"wss://cdn.example.com/x", "https://other.example.com/x"}
     assert len(gate.blocked) == 4
+
+
+def test_a_flood_of_hosts() -> None:
+    """A page that asks for a new host with each request does not fill the record with their names."""
+    gate = Gate(NetworkPolicy())
+    assert not any(gate.may_go(f"https://h{number}.example.com/x") for number in range(2 * MAX_HOSTS))
+    assert len(gate.facts()["outside_hosts"]) == MAX_HOSTS
+    assert len(gate.failed) == MAX_NOTED
 
 
 def test_without_a_way_out() -> None:

@@ -15,6 +15,9 @@ from beholder.records import NetworkPolicy, Warning_
 MAX_NOTED = 20
 """Entries kept of a kind, so that a page cannot fill the record."""
 
+MAX_HOSTS = 500
+"""Outside hosts kept: whoever decides on the network needs all of an honest page's, which has dozens."""
+
 _SOCKETS = ("ws:", "wss:")
 _WEB = ("http:", "https:", *_SOCKETS)
 
@@ -26,7 +29,7 @@ class Gate:
     Attributes:
         egress: The way out, or None: there is none.
         record: Where answers from outside are kept, or are all that there is of the outside.
-        outside: Outside hosts asked for.
+        outside: Outside hosts asked for, up to `MAX_HOSTS`.
         failed: Outside URLs that did not arrive, with the cause.
         blocked: URLs that no flag opens (loopback, private addresses, local files), with the cause.
         left_for: Where the page itself tried to go.
@@ -55,7 +58,8 @@ class Gate:
         if host_kind(host) != "outside" or not url.startswith(_WEB):
             self.block(url)
             return False
-        self.outside.add(host)
+        if len(self.outside) < MAX_HOSTS:
+            self.outside.add(host)
         if url.startswith(_SOCKETS):
             _note(self.failed, url, "sockets are closed")
             return False

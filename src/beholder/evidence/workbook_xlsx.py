@@ -8,6 +8,13 @@
       <c r="K2" t="inlineStr"> </c>     a blank at which the page ends
 
 Hidden, not taken out: formulas, charts and colour scales go on to see all cells.
+
+    workbook_xlsx_parts      the parts of the package, and how one leads to the next
+    workbook_xlsx_looks      cell formats and shared texts
+    workbook_xlsx_scan       one pass over a sheet
+    workbook_xlsx_drawings   where pictures and charts end
+    workbook_xlsx_edits      what is hidden, and room for text
+    workbook_xlsx            sheet after sheet, and the workbook in the end
 """
 
 from __future__ import annotations
