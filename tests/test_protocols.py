@@ -189,6 +189,7 @@ def test_criteria_alone_suffice(tmp_path: Path) -> None:
         (("[routing]", '[prompt]\nplaceholders = [""]\n[routing]'), "'' names no column"),
         (("[routing]", "[judge]\ntemperature = -1\n[routing]"), "-1 is below 0"),
         (("[routing]", 'rationale = ""\n[routing]'), "rationale: is empty"),
+        (("schema = 1", "schema = 1\nrationale = [1]"), "rationale: input should be a valid string"),
         (("schema = 1", 'schema = 1\nreply = "lines"\nrationale = "a"'), "is a criterion's key too"),
     ],
 )

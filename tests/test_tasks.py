@@ -83,6 +83,20 @@ def test_ids_that_only_look_alike_are_two(tmp_path: Path) -> None:
     assert [task.id for task in load_tasks(file)] == ids
 
 
+def test_a_damaged_workbook_is_no_crash(tmp_path: Path) -> None:
+    """Whichever byte was lost, the file is read or told to be unreadable."""
+    book = openpyxl.Workbook()
+    for cells in (["task_id", "prompt"], ["a", "x"], [7, "=1+1"]):
+        book.active.append(cells)
+    book.save(tmp_path / "whole.xlsx")
+    whole = (tmp_path / "whole.xlsx").read_bytes()
+    told = set()
+    for at in range(0, len(whole), 29):
+        file = write(tmp_path / "t.xlsx", whole[:at] + bytes([whole[at] ^ 0x5A]) + whole[at + 1 :])
+        told |= {problem.message.partition(":")[0] for problem in read_tasks(file).problems}
+    assert {"not a readable workbook, or one with a password", "not a readable workbook"} <= told
+
+
 def test_every_format_gives_the_same_tasks(tmp_path: Path) -> None:
     """JSON lines, JSON, CSV and XLSX of the same rows are the same tasks."""
     rows = [

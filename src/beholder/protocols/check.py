@@ -63,7 +63,7 @@ def check_document(raw: Mapping[str, Any]) -> tuple[Parts, list[Finding]]:
         findings.append(Finding(path=("rationale",), message=message))
     if raw.get("reply") == "lines":
         findings += unreadable_lines(criteria)
-    if rationale in {c.key for _, c in criteria}:
+    if rationale in [c.key for _, c in criteria]:  # no set: it may be anything that TOML holds
         findings.append(
             Finding(path=("rationale",), message=f"{rationale!r} is a criterion's key too; choose another")
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ _REFERENCE = re.compile(rb' r="([A-Z]{1,3})([0-9]{1,7})"')
 _PLACE = re.compile(r"([A-Z]{1,3})[0-9]{1,7}$")
 _SUSPICIOUS = re.compile(rb"""<(?:\w{1,9}:)?f[\s/>]|\st=["']e["']""")
 _CHUNK = 2**20
+_BROKEN_ARCHIVE = (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,9 @@ def read_sheet(file: Path) -> Iterator[list[Any]]:
             for sheet in workbook.sheets_metadata
             if sheet.typ == SheetTypeEnum.WorkSheet and sheet.visible == SheetVisibleEnum.Visible
         ]
-        name = shown[0] if shown else workbook.sheet_names[0]
+        name = next(iter((*shown, *workbook.sheet_names)), None)
+        if name is None:
+            raise ValueError("not a readable workbook: it has no sheet")
         lines = workbook.get_sheet_by_name(name).to_python(skip_empty_area=False)
     except CalamineError as error:
         raise ValueError(f"not a readable workbook: {error}") from None
@@ -88,7 +92,7 @@ def _check_size(file: Path) -> bool:
                         raise ValueError(f"a sheet of {info.file_size} bytes is too large; save it as .csv")
                     with archive.open(info) as xml:
                         suspicious |= _check_extent(xml)
-    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+    except _BROKEN_ARCHIVE as error:
         # Also what an encrypted workbook is: no archive, but one with a password around it.
         raise ValueError(f"not a readable workbook, or one with a password: {error}") from None
     return suspicious
@@ -134,7 +138,7 @@ def _cells_without_value(file: Path, name: str) -> dict[tuple[int, int], NoValue
                         found[row, column] = value
                 elif event == "end" and tag == "row":
                     element.clear()
-    except (ElementTree.ParseError, KeyError, ValueError) as error:
+    except (ElementTree.ParseError, KeyError, ValueError, *_BROKEN_ARCHIVE) as error:
         raise ValueError(f"not a readable workbook: {error}") from None
     return found
 
