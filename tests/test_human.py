@@ -267,6 +267,24 @@ def test_the_terminal_tells_all_that_is_left_out(tmp_path: Path) -> None:
     assert "1 blank, 1 absent, 1 tied" in done.stdout
 
 
+def test_a_narrow_terminal_cuts_no_word(tmp_path: Path) -> None:
+    """80 columns hold every figure, `undefined` whole."""
+    from rich.console import Console
+
+    from beholder.compare.terminal import human_tables
+
+    rows = [scored(f"t{n:02}") for n in range(30)]
+    lines = [f"t{n:02},{rater},{int(n > 3)}\n" for n in range(30) for rater in "AB"]
+    found = agreement(write_csv(tmp_path / "h.csv", "task_id,rater,pass\n" + "".join(lines)), rows)
+    console = Console(width=80)
+    with console.capture() as text:
+        for part in human_tables({"a-model": found}, width=80):
+            console.print(part)
+    said = text.get()
+    assert "…" not in said
+    assert all(word in said for word in ("undefined", "86.7%", "100%", "People"))
+
+
 def test_ratings_of_other_tasks_are_refused(tmp_path: Path) -> None:
     """With both sides' names; no table of dashes."""
     out = outdir.write(tmp_path / "out", "m", [scored("t0"), scored("t1")])

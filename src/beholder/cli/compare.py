@@ -107,7 +107,7 @@ def _write(output: Path, document: Mapping[str, Any], runs: Mapping[str, RunRows
 def _print(document: Mapping[str, Any]) -> None:
     from rich.console import Console
 
-    from beholder.compare.terminal import comparison_tables, human_notes, human_table
+    from beholder.compare.terminal import comparison_tables, human_notes, human_tables
 
     console = Console(width=None if sys.stdout.isatty() else 160)
     plain = not console.is_terminal
@@ -117,7 +117,8 @@ def _print(document: Mapping[str, Any]) -> None:
             for part in comparison_tables(document, plain=plain, width=console.width):
                 console.print(part)
         if "human" in document:
-            console.print(human_table(document["human"], plain=plain))
+            for part in human_tables(document["human"], plain=plain, width=console.width):
+                console.print(part)
             for note in human_notes(document["human"]):
                 console.print(note, markup=False, highlight=False)
     with reader_may_leave():

@@ -46,33 +46,46 @@ def comparison_tables(document: Json, *, plain: bool = False, width: int = WIDE)
         yield _items(pair, document, plain=plain)
 
 
-def human_table(agreements: Mapping[str, Json], *, plain: bool = False) -> Table:
-    """One line per run and rated column: the judge against people.
+_SHARES = ("Tasks", "Left out", "Agreement", "People agree")
+_RATER_FIGURES = ("Kappa", "Pearson", "Bias")
+
+
+def human_tables(
+    agreements: Mapping[str, Json], *, plain: bool = False, width: int = WIDE
+) -> Iterator[RenderableType]:
+    """One line per run and rated column: the judge against people; two tables where a terminal is narrow.
 
     Args:
         agreements: Documents of `human_agreement`, by run.
+        plain, width: As for `comparison_tables`.
     """
-    table = _table("The judge against people", plain=plain)
+    title = "The judge against people"
+    if width >= WIDE:
+        yield _human_table(agreements, title, [*_SHARES[:3], *_RATER_FIGURES, *_SHARES[3:]], plain=plain)
+    else:
+        yield _human_table(agreements, title, _SHARES, plain=plain)
+        yield _human_table(agreements, "", _RATER_FIGURES, plain=plain)
+
+
+def _human_table(agreements: Mapping[str, Json], title: str, columns: Sequence[str], *, plain: bool) -> Table:
+    table = _table(title, plain=plain)
     for name in ("Run", "Column"):
         table.add_column(name, overflow="fold")
-    for name in ("Tasks", "Left out", "Agreement", "Kappa", "Pearson", "Bias", "People agree"):
-        table.add_column(name, justify="right", no_wrap=name == "Tasks")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=name != "Left out")
     for run, agreement in agreements.items():
         for column, one in agreement["columns"].items():
             people = one["human_human"]
-            ceiling = people["ceiling"]["agreement"] if people else None
-            cells = (
-                _name(run),
-                _name(column),
-                numbers.count(one["n"]),
-                _left_out(one),
-                _share(one["agreement"]),
-                _figure(one["kappa"]),
-                _figure(one["pearson"]),
-                _figure(one["bias"]),
-                numbers.percent(ceiling),
-            )
-            table.add_row(*map(Text, cells))
+            cells = {
+                "Tasks": numbers.count(one["n"]),
+                "Left out": _left_out(one),
+                "Agreement": _share(one["agreement"]),
+                "Kappa": _figure(one["kappa"]),
+                "Pearson": _figure(one["pearson"]),
+                "Bias": _figure(one["bias"]),
+                "People agree": numbers.percent(people["ceiling"]["agreement"] if people else None),
+            }
+            table.add_row(*map(Text, [_name(run), _name(column), *(cells[name] for name in columns)]))
     return table
 
 
