@@ -14,10 +14,14 @@ import beholder
 def test_the_public_names_are_these() -> None:
     """A name that comes or goes is a decision: change this list with it."""
     assert beholder.__all__ == [
+        "AsyncJudge",
         "BeholderError",
         "Criterion",
         "Evidence",
+        "EvidenceResult",
+        "EvidenceSpec",
         "JudgeError",
+        "Judgement",
         "MissingTool",
         "NetworkPolicy",
         "Protocol",
@@ -29,14 +33,17 @@ def test_the_public_names_are_these() -> None:
         "SpecError",
         "StoreError",
         "Submission",
+        "SyncJudge",
         "Task",
         "Verdict",
         "__version__",
         "judge_run",
         "load_protocol",
         "load_tasks",
+        "open_judge",
         "parse_reply",
         "parse_verdict",
+        "prepare_files",
         "score_replies",
         "write_reports",
     ]

@@ -320,6 +320,9 @@ def test_each_public_name_is_on_the_page_for_python() -> None:
     assert listed
     result = {one.name for one in fields(beholder.RunResult)} | {"unscored"}
     assert set(listed[1].split(", ")) == result
+    listed = re.search(r"`Judgement` \| `([^`]+)`", text)
+    assert listed
+    assert listed[1].split(", ") == [one.name for one in fields(beholder.Judgement)]
 
 
 def test_each_room_is_on_the_page_of_the_architecture_and_no_other() -> None:

@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from beholder.replies import parse_reply, score_replies
     from beholder.report import write_reports
     from beholder.run.conductor import RunResult, judge_run
+    from beholder.run.evidence import EvidenceResult, EvidenceSpec, prepare_files
+    from beholder.run.open_judge import SyncJudge, open_judge
+    from beholder.run.reward import AsyncJudge, Judgement
     from beholder.run.spec import RunSpec
     from beholder.tasks import load_tasks
     from beholder.verdicts import parse_verdict
@@ -47,10 +50,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AsyncJudge",
     "BeholderError",
     "Criterion",
     "Evidence",
+    "EvidenceResult",
+    "EvidenceSpec",
     "JudgeError",
+    "Judgement",
     "MissingTool",
     "NetworkPolicy",
     "Protocol",
@@ -62,23 +69,30 @@ __all__ = [
     "SpecError",
     "StoreError",
     "Submission",
+    "SyncJudge",
     "Task",
     "Verdict",
     "__version__",
     "judge_run",
     "load_protocol",
     "load_tasks",
+    "open_judge",
     "parse_reply",
     "parse_verdict",
+    "prepare_files",
     "score_replies",
     "write_reports",
 ]
 
 _HOMES = {
+    "AsyncJudge": "beholder.run.reward",
     "BeholderError": "beholder.errors",
     "Criterion": "beholder.records",
     "Evidence": "beholder.records",
+    "EvidenceResult": "beholder.run.evidence",
+    "EvidenceSpec": "beholder.run.evidence",
     "JudgeError": "beholder.errors",
+    "Judgement": "beholder.run.reward",
     "MissingTool": "beholder.errors",
     "NetworkPolicy": "beholder.records",
     "Protocol": "beholder.records",
@@ -90,13 +104,16 @@ _HOMES = {
     "SpecError": "beholder.errors",
     "StoreError": "beholder.errors",
     "Submission": "beholder.records",
+    "SyncJudge": "beholder.run.open_judge",
     "Task": "beholder.records",
     "Verdict": "beholder.records",
     "judge_run": "beholder.run.conductor",
     "load_protocol": "beholder.protocols",
     "load_tasks": "beholder.tasks",
+    "open_judge": "beholder.run.open_judge",
     "parse_reply": "beholder.replies",
     "parse_verdict": "beholder.verdicts",
+    "prepare_files": "beholder.run.evidence",
     "score_replies": "beholder.replies",
     "write_reports": "beholder.report",
 }

@@ -5,28 +5,36 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from beholder.errors import BeholderError, JudgeRejected, StoreError
+from beholder.errors import BeholderError, StoreError
 from beholder.evidence.engine import EvidenceEngine
-from beholder.evidence.slots import default_workers
-from beholder.judges import Endpoint, Judge, RetryPolicy, base_url_of, connect_judge, find_key
+from beholder.judges import RetryPolicy
 from beholder.records import Route, Task
 from beholder.run.budget import Budget, spent_before
 from beholder.run.display import Style, show_progress
 from beholder.run.finish import write_joint, write_model
+from beholder.run.opening import (
+    close_desks,
+    engine_for,
+    environment,
+    first_of,
+    halt,
+    open_desks,
+    places_for,
+    refuse_joint,
+    say_lost,
+)
 from beholder.run.plan import Plan, plan_run
 from beholder.run.progress import Progress
-from beholder.run.seat import Seat
 from beholder.run.spec import RunSpec
 from beholder.run.stop import Stop, signals
 from beholder.run.task import Desk, TaskJudge
-from beholder.store import FolderLock, OutDir, read_json, read_rows
+from beholder.store import FolderLock, OutDir, read_rows
 from beholder.summary import TaskFigures, figures_of
 
 
@@ -75,34 +83,20 @@ def judge_run(
 
 
 async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunResult:
-    desks = _open_desks(plan, _environment(plan, say), say)
+    desks = open_desks(plan, environment(plan, say), say)
     progress = Progress(planned=len(plan.tasks) * len(plan.models))
     stop = Stop()
     with contextlib.ExitStack() as closing:
         outs = _open_outs(plan, closing)
-        _say_lost(outs, say)
+        say_lost(outs, say)
         _say_left_out(plan, outs, say)
         spent = sum((spent_before(out.ledger, plan) for out in outs), Decimal(0))
         budget = Budget(limit_usd=plan.spec.max_cost, spent_usd=spent)
         main = asyncio.current_task()
-        halted = JudgeRejected("interrupted", slug="cancelled", stops_run=True)
-
-        def halt() -> None:
-            for desk in desks.values():
-                desk.endpoint.stop(halted)
-            budget.stop(halted)
-
-        closing.enter_context(signals(stop, halt, lambda: main.cancel() if main else None, say))
-        async with EvidenceEngine(
-            plan.protocol.evidence,
-            plan.protocol.routing,
-            plan.spec.network,
-            plan.limits,
-            texts=[name for name in ("response", "artifacts") if name in plan.protocol.prompt.placeholders],
-            cache_dir=plan.spec.cache_dir,
-            record=plan.spec.record,
-            replay=plan.spec.replay,
-        ) as engine:
+        closing.enter_context(
+            signals(stop, lambda: halt(desks, budget), lambda: main.cancel() if main else None, say)
+        )
+        async with engine_for(plan) as engine:
             judges = _task_judges(plan, outs, engine, desks, budget, stop, progress)
             shown = asyncio.create_task(show_progress(progress, display))
             try:
@@ -112,35 +106,10 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
                 # A terminal that went away (OSError) must not cost the results.
                 with contextlib.suppress(asyncio.CancelledError, OSError):
                     await shown
-                for judge in {id(desk.judge): desk.judge for desk in desks.values()}.values():
-                    await judge.aclose()
+                await close_desks(desks)
         if engine.cache_problem:
             say(f"Not everything could be kept in --cache-dir {engine.cache_problem}")
         return _finish(judges, rows, engine.renderer)
-
-
-def _open_desks(plan: Plan, environ: Mapping[str, str], say: Callable[[str], object]) -> dict[Route, Desk]:
-    """Each route's judge, named on screen: equal ones are one, an address with a key has one limiter."""
-    judges: list[tuple[Seat, Judge]] = []
-    endpoints: dict[tuple[str, str], Endpoint] = {}
-    desks: dict[Route, Desk] = {}
-    for route, seat in plan.seats.items():
-        spec = seat.judge
-        key = find_key(spec, environ=environ)
-        judge = next((known for other, known in judges if other.judge == spec), None)
-        if judge is None:
-            judge = connect_judge(spec, api_key=key.value if key else None)
-            judges.append((seat, judge))
-            source = f", key from {key.variable}" if key else ", no key" if not spec.scripted else ""
-            on_route = "" if len({one.judge.model for one in plan.seats.values()}) == 1 else f" ({route})"
-            say(f"Judge{on_route}: {spec.model}{source} · {plan.protocol.id} · {_size(plan)}")
-        address = (spec.name if spec.scripted else base_url_of(spec), key.variable if key else "")
-        endpoint = endpoints.setdefault(
-            address,
-            Endpoint(max_connections=plan.spec.max_connections, min_interval_s=seat.min_interval_s),
-        )
-        desks[route] = Desk(seat=seat, judge=judge, endpoint=endpoint)
-    return desks
 
 
 def _task_judges(
@@ -183,13 +152,12 @@ async def _judge_all(
             results[model][index] = _Result.of(row)
             progress.finished(row["outcome"])
 
-    # Enough to keep every connection busy while others wait for their evidence.
     try:
         async with asyncio.TaskGroup() as group:
-            for _ in range(min(connections + 2 * default_workers(), progress.planned)):
+            for _ in range(min(places_for(connections), progress.planned)):
                 group.create_task(work())
     except* BeholderError as errors:
-        raise _first(errors) from None
+        raise first_of(errors) from None
     return [[result for result in own if result is not None] for own in results]
 
 
@@ -245,11 +213,8 @@ def _open_outs(plan: Plan, closing: contextlib.ExitStack) -> list[OutDir]:
             f"--out-dir, or move it to {top / 'NAME'}",
             slug="pinned",
         )
-    if not several and "models" in (read_json(top / "judge_summary.json") or {}):
-        raise StoreError(
-            f"{top}: holds the runs of several models; for one of them alone say --out-dir {top / 'NAME'}",
-            slug="pinned",
-        )
+    if not several:
+        refuse_joint(top)
     if several:
         top.mkdir(parents=True, exist_ok=True)
         closing.callback(FolderLock(top).release)
@@ -259,20 +224,6 @@ def _open_outs(plan: Plan, closing: contextlib.ExitStack) -> list[OutDir]:
         closing.callback(out.close)
         outs.append(out)
     return outs
-
-
-def _size(plan: Plan) -> str:
-    """How much there is to do, in words."""
-    counts = ((len(plan.tasks), "task"), (len(plan.models), "model"), (plan.protocol.repeats.n, "repeat"))
-    words = [f"{n} {word}" if n == 1 else f"{n} {word}s" for n, word in counts]
-    return " × ".join(word for word in words if word != "1 model")
-
-
-def _say_lost(outs: Sequence[OutDir], say: Callable[[str], object]) -> None:
-    lost = sum(out.ledger.lost_before for out in outs)
-    if lost:
-        calls = "1 call was" if lost == 1 else f"{lost} calls were"
-        say(f"{calls} under way when an earlier run died: possibly billed, and asked again now.")
 
 
 def _say_left_out(plan: Plan, outs: Sequence[OutDir], say: Callable[[str], object]) -> None:
@@ -288,25 +239,3 @@ def _say_left_out(plan: Plan, outs: Sequence[OutDir], say: Callable[[str], objec
                 f"{rows} of tasks outside --limit and --task-id leave the results of this out-dir; their "
                 "replies stay in the ledger: without these flags the rows come back, and no call is made."
             )
-
-
-def _environment(plan: Plan, say: Callable[[str], object]) -> dict[str, str]:
-    """The environment, with keys from a `.env` in the current folder where they are not set already."""
-    from beholder.run.dotenv import keys_from_dotenv
-
-    if any(Path.cwd().is_relative_to(model.path) for model in plan.models):
-        return dict(os.environ)  # a submission may have put it there
-    found = keys_from_dotenv(Path.cwd() / ".env")
-    used = {name: value for name, value in found.items() if name not in os.environ}
-    if used:
-        say(f"Keys from .env in the current folder: {', '.join(sorted(used))}")
-    return {**used, **os.environ}
-
-
-def _first(group: BaseExceptionGroup[BeholderError]) -> BeholderError:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if not isinstance(error, BeholderError):
-        raise TypeError("a group of beholder's errors holds only such")
-    return error

@@ -188,7 +188,10 @@ class _Plan:
 
 
 def prepare_files(
-    spec: EvidenceSpec, *, began: Callable[[int], object], done: Callable[[FileResult], object]
+    spec: EvidenceSpec,
+    *,
+    began: Callable[[int], object] | None = None,
+    done: Callable[[FileResult], object] | None = None,
 ) -> EvidenceResult:
     """Make evidence of every file, each by itself, and write it below the out-dir.
 
@@ -203,8 +206,9 @@ def prepare_files(
         StoreError: The out-dir cannot be written to.
     """
     plan = _plan(spec)
-    began(len(plan.files))
-    return asyncio.run(_prepare(spec, plan, done))
+    if began is not None:
+        began(len(plan.files))
+    return asyncio.run(_prepare(spec, plan, done or (lambda _: None)))
 
 
 def _plan(spec: EvidenceSpec) -> _Plan:

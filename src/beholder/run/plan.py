@@ -103,21 +103,36 @@ def plan_run(spec: RunSpec) -> Plan:
             slug="no_protocol",
             concerns="--protocol",
         )
-    protocol = _with_flags(load_protocol(ref, prompt_file=spec.prompt_file), spec)
-    seats = seats_for(spec, protocol)
-    tasks = load_tasks(spec.tasks, columns=spec.columns, **task_columns(protocol))
+    plan = plan_judging(spec, ref)
+    tasks = load_tasks(spec.tasks, columns=spec.columns, **task_columns(plan.protocol))
     if not spec.run_dirs:
         raise ConfigError("no run directory: say --run-dir PATH", concerns="--run-dir")
     for name in spec.run_dirs:
         _check_name(name)
     _check_apart(spec)
-    check_record(spec.network, spec.record, spec.replay)
     models = tuple(RunDirectory(path, name) for name, path in spec.run_dirs.items())
     chosen = _chosen(tasks, spec)
+    per_task = _per_task(plan.protocol, chosen, spec.tasks)
+    return replace(plan, per_task=per_task, tasks=chosen, models=models)
+
+
+def plan_judging(spec: RunSpec, ref: str | Path) -> Plan:
+    """Resolve what judging needs, whatever is judged: a plan without tasks and models.
+
+    Args:
+        spec: Its tasks and run directories are not looked at.
+        ref: The protocol's id or file.
+
+    Raises:
+        SpecError: A file or a flag is wrong.
+    """
+    protocol = _with_flags(load_protocol(ref, prompt_file=spec.prompt_file), spec)
+    seats = seats_for(spec, protocol)
+    check_record(spec.network, spec.record, spec.replay)
     return Plan(
         spec=spec,
         protocol=protocol,
-        per_task=_per_task(protocol, chosen, spec.tasks),
+        per_task={},
         seats=seats,
         pins=Pins(question_sha256=question_sha256(protocol), formula_sha256=formula_sha256(protocol)),
         evidence_sha256=evidence_sha256(
@@ -127,8 +142,8 @@ def plan_run(spec: RunSpec) -> Plan:
             seats["visual"].limits,
             replay=_record_digest(spec.replay),
         ),
-        tasks=chosen,
-        models=models,
+        tasks=(),
+        models=(),
     )
 
 

@@ -41,7 +41,6 @@ from beholder.run.rules import rule_rows
 from beholder.run.seat import Seat
 from beholder.run.stop import Stop
 from beholder.store import CallKey, OutDir, task_folder
-from beholder.tasks import RunDirectory
 
 
 class EvidenceSource(Interface):
@@ -49,6 +48,17 @@ class EvidenceSource(Interface):
 
     async def prepare(self, submission: Submission) -> Evidence:
         """The evidence, its pictures with their bytes."""
+
+
+class SubmissionSource(Interface):
+    """Where one model's submissions are."""
+
+    @property
+    def model(self) -> str:
+        """The name that they are reported under."""
+
+    def open(self, task: Task) -> Submission:
+        """The submission for a task; without artifacts and response if there is none. Reads the disk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +95,7 @@ class TaskJudge:
 
     plan: Plan
     out: OutDir
-    submissions: RunDirectory
+    submissions: SubmissionSource
     engine: EvidenceSource
     desks: Mapping[Route, Desk]
     retry: RetryPolicy

@@ -1,6 +1,15 @@
 """Task files and run directories -> `Task` and `Submission`, pinned by digest."""
 
-from beholder.tasks.files import FileProblem, TaskFile, has_column, load_tasks, read_tasks
-from beholder.tasks.submissions import RunDirectory
+from beholder.tasks.files import FileProblem, TaskFile, has_column, load_tasks, read_task, read_tasks
+from beholder.tasks.submissions import RunDirectory, open_folder
 
-__all__ = ["FileProblem", "RunDirectory", "TaskFile", "has_column", "load_tasks", "read_tasks"]
+__all__ = [
+    "FileProblem",
+    "RunDirectory",
+    "TaskFile",
+    "has_column",
+    "load_tasks",
+    "open_folder",
+    "read_task",
+    "read_tasks",
+]

@@ -15,7 +15,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
@@ -141,6 +141,30 @@ def read_tasks(
         )
     mapping = {ours: unicodedata.normalize("NFC", theirs) for ours, theirs in (columns or {}).items()}
     return _tasks(rows, problems, placeholders, group_by, mapping, optional)
+
+
+def read_task(
+    cells: Mapping[str, Any],
+    *,
+    placeholders: Sequence[str] = (),
+    group_by: Sequence[str] = (),
+    optional: Sequence[str] = (),
+) -> Task:
+    """The task of one row, its cells by column, as the row of a file is read; see `load_tasks`.
+
+    Raises:
+        TaskError: What is wrong with it, by column.
+    """
+    about = f"task {cells.get(ID_COLUMN)!r}"
+    absent = [name for name in dict.fromkeys((ID_COLUMN, *placeholders)) if cell_at(cells, name) is None]
+    if absent:
+        raise TaskError(f"{about}: no value for {', '.join(absent)}", slug="missing_column", concerns=about)
+    found = _tasks([_Row(1, None, cells)], [], placeholders, group_by, {}, optional)
+    if found.problems:
+        told = "; ".join(str(replace(problem, row=None, line=None)) for problem in found.problems)
+        raise TaskError(f"{about}: {told}", concerns=about)
+    (task,) = found.tasks
+    return task
 
 
 def has_column(path: str | Path, name: str, columns: Mapping[str, str] | None = None) -> bool:

@@ -102,7 +102,7 @@ class RunDirectory:
         """The submission for a task; without artifacts and response if there is none."""
         match = self.match(task.id)
         if match.folder is not None:
-            return self._open_folder(task, match.folder)
+            return open_folder(match.folder, within=self.path, task_id=task.id, model=self.model)
         if match.files:
             artifacts = tuple(pin_file(path, path.name, self.path) for path in match.files)
             return Submission(
@@ -110,50 +110,45 @@ class RunDirectory:
             )
         return Submission(task_id=task.id, model=self.model, root=None)
 
-    def _open_folder(self, task: Task, folder: Path) -> Submission:
-        try:
-            return self._read_folder(task, folder)
-        except OSError as error:
-            # A folder without the right to search it: one submission's problem, not the run's.
-            detail = f"the folder cannot be read: {error.strerror or error}"
-            return self._folder_problem(task, folder / "artifacts", "unreadable", detail)
-
-    def _folder_problem(self, task: Task, folder: Path, problem: str, detail: str) -> Submission:
-        """A submission whose folder as a whole may not be used, as its one artifact."""
-        broken = Artifact(
-            name="artifacts",
-            path=folder,
-            sha256="",
-            size_bytes=0,
-            problem=problem,
-            problem_detail=detail,
-        )
-        return Submission(task_id=task.id, model=self.model, root=None, artifacts=(broken,))
-
-    def _read_folder(self, task: Task, folder: Path) -> Submission:
-        root = folder / "artifacts"
-        if not inside(folder, self.path) or (root.is_symlink() and not inside(root, folder)):
-            detail = "the folder is a link that leads out of the run directory"
-            return self._folder_problem(task, root, "unsafe_path", detail)
-        artifacts = []
-        if root.is_dir():
-            paths = list(itertools.islice(walk_files(root), MAX_ARTIFACTS + 1))
-            if len(paths) > MAX_ARTIFACTS:
-                return self._folder_problem(task, root, "too_large", f"more than {MAX_ARTIFACTS} files")
-            artifacts = [pin_file(path, path.relative_to(root).as_posix(), root) for path in paths]
-        return Submission(
-            task_id=task.id,
-            model=self.model,
-            root=root,
-            artifacts=tuple(artifacts),
-            response=_response(folder / "response.txt", folder),
-        )
-
 
 def names_on_disk(task_id: str) -> tuple[str, ...]:
     """The names that a file or folder of a task may have, suffixes aside, the better one first."""
     composed = unicodedata.normalize("NFC", task_id)
     return tuple(dict.fromkeys((composed, quote(task_id, safe="", errors="surrogatepass"))))
+
+
+def open_folder(folder: Path, *, within: Path, task_id: str, model: str, bare: bool = False) -> Submission:
+    """The submission that a folder is: `artifacts/**` and `response.txt`.
+
+    Args:
+        folder: Where it lies.
+        within: The folder that a link must not lead out of.
+        task_id, model: Whose it is.
+        bare: The folder's own files are the artifacts, and there is no response.
+    """
+    root = folder if bare else folder / "artifacts"
+
+    def unusable(problem: str, detail: str) -> Submission:
+        """A submission whose folder as a whole may not be used, as its one artifact."""
+        broken = Artifact(
+            name="artifacts", path=root, sha256="", size_bytes=0, problem=problem, problem_detail=detail
+        )
+        return Submission(task_id=task_id, model=model, root=None, artifacts=(broken,))
+
+    try:
+        if not inside(folder, within) or (root.is_symlink() and not bare and not inside(root, folder)):
+            return unusable("unsafe_path", "the folder is a link that leads out of the folder that holds it")
+        artifacts = []
+        if root.is_dir():
+            paths = list(itertools.islice(walk_files(root), MAX_ARTIFACTS + 1))
+            if len(paths) > MAX_ARTIFACTS:
+                return unusable("too_large", f"more than {MAX_ARTIFACTS} files")
+            artifacts = [pin_file(path, path.relative_to(root).as_posix(), root) for path in paths]
+        response = None if bare else _response(folder / "response.txt", folder)
+    except OSError as error:
+        # A folder without the right to search it: one submission's problem, not the run's.
+        return unusable("unreadable", f"the folder cannot be read: {error.strerror or error}")
+    return Submission(task_id=task_id, model=model, root=root, artifacts=tuple(artifacts), response=response)
 
 
 def is_folder(entry: os.DirEntry[str]) -> bool:
