@@ -44,6 +44,11 @@ def test_excluded_files_are_listed() -> None:
     assert (chosen.route, chosen.reason) == ("none", "unsupported")
     assert [item.reason for item in chosen.not_shown] == ["excluded", "excluded"]
     assert "'crop*'" in chosen.not_shown[0].detail
+    assert chosen.detail == (
+        "the protocol excludes every file that was handed in: crop_yield_report.pdf, ocr/page1.png"
+    )
+    mixed = select_artifacts(of("crop_yield_report.pdf", "c.vue"), STRICT)
+    assert mixed.detail == "no file of a kind the protocol looks at; it excludes crop_yield_report.pdf"
 
 
 def test_first_takes_the_best() -> None:

@@ -179,6 +179,7 @@ def test_kinds_outside_the_lists_and_excluded_names_are_listed(tmp_path: Path) -
     excluded = {item["name"]: item["detail"] for item in rows["g"]["evidence"]["not_shown"]}
     assert "crop*" in excluded["crop_yield_report.pdf"]
     assert "ocr/" in excluded["ocr/page1.png"]
+    assert rows["g"]["main_score_error"].startswith("unsupported: the protocol excludes every file")
     summary = summary_of(tmp_path / "o")
     assert (summary["mean"], summary["mean_bounds"]) == (None, [0, 0])
 

@@ -93,6 +93,24 @@ def test_files_that_the_protocol_excludes_are_noted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["crop_a.pdf"], "excludes every file that was handed in: crop_a.pdf; with another name it would be"),
+        (["crop_a.pdf", "b.vue"], "it excludes crop_a.pdf; b.vue: it looks at .html,"),
+        (["b.vue"], "no file of a kind the protocol looks at; b.vue: it looks at .html,"),
+    ],
+)
+def test_why_nothing_is_looked_at_is_told_rightly(tmp_path: Path, names: list[str], words: str) -> None:
+    """An excluded PDF is not called a kind that nobody looks at."""
+    file, run_dir = claw_run(
+        tmp_path, [claw_task("a")], {"a": {"response.txt": "", **dict.fromkeys(names, "x")}}
+    )
+    (problem,) = validate_run(file, run_dir, protocol=CLAW).problems
+    assert problem.kind == "unsupported"
+    assert words in problem.detail
+
+
+@pytest.mark.parametrize(
     ("copy", "differs"),
     [
         ({}, False),

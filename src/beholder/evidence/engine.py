@@ -324,7 +324,10 @@ def _blocked_detail(hosts: tuple[str, ...], network: NetworkPolicy) -> str:
 
 
 def _nothing(selection: Selection) -> Evidence:
-    detail = "no file at all" if selection.reason == "missing" else "no file of a kind the protocol looks at"
     return Evidence(
-        status="absent", route="none", reason=selection.reason, detail=detail, artifacts=selection.not_shown
+        status="absent",
+        route="none",
+        reason=selection.reason,
+        detail=selection.detail,
+        artifacts=selection.not_shown,
     )

@@ -28,6 +28,20 @@ class Selection:
     not_shown: tuple[ArtifactEvidence, ...] = ()
     reason: str | None = None
 
+    @property
+    def detail(self) -> str:
+        """The reason in words, empty where there is none: what is excluded may be what was asked for."""
+        if self.reason is None:
+            return ""
+        excluded = [one.name for one in self.not_shown if one.reason == "excluded"]
+        named = ", ".join(excluded[:5]) + (f" and {len(excluded) - 5} more" if len(excluded) > 5 else "")
+        if self.reason == "missing":
+            return "no file at all"
+        if excluded and len(excluded) == len(self.not_shown):
+            return f"the protocol excludes every file that was handed in: {named}"
+        other = "no file of a kind the protocol looks at"
+        return f"{other}; it excludes {named}" if excluded else other
+
 
 def is_excluded(name: str, patterns: Iterable[str]) -> str | None:
     """The first pattern that drops a name, or None.

@@ -55,14 +55,21 @@ def artifact_problems(
         looked_at = [artifact for artifact in selection.chosen if artifact.problem is None]
         yield from _excluded_notes(task, selection, prefix)
         if selection.reason == "unsupported" and good:
-            kinds = ", ".join((*protocol.routing.visual, *protocol.routing.text))
-            listed = ", ".join(artifact.name for artifact in good[:5]) + (" …" if len(good) > 5 else "")
-            detail = f"{listed}: the protocol looks at {kinds} only"
+            detail = _unsupported(selection, (*protocol.routing.visual, *protocol.routing.text))
             yield problem_of(task, "unsupported", prefix or good[0].name, detail)
     for artifact in looked_at:
         if found := _content_problem(artifact) or _decoding_problem(submission, artifact, decoders):
             kind, detail, level = found
             yield problem_of(task, kind, f"{prefix}{artifact.name}", detail, level)
+
+
+def _unsupported(selection: Selection, kinds: Sequence[str]) -> str:
+    """Why nothing of a submission is looked at, and what would be."""
+    others = [one.name for one in selection.not_shown if one.reason != "excluded"]
+    if not others:
+        return f"{selection.detail}; with another name it would be looked at"
+    listed = ", ".join(others[:5]) + (" …" if len(others) > 5 else "")
+    return f"{selection.detail}; {listed}: it looks at {', '.join(kinds)} only"
 
 
 def _excluded_notes(task: Task, selection: Selection, prefix: str) -> Iterator[Problem]:
