@@ -33,6 +33,14 @@ def test_each_model_has_a_line_best_first() -> None:
     assert lines[3].rstrip().endswith("–")
 
 
+def test_absent_tasks_that_the_mean_leaves_out_say_so() -> None:
+    """Else a run of failures would look as good as one without."""
+    rows = outdir.varied_rows("x")
+    judged = sum(row["outcome"] != "unscored" for row in rows)
+    assert "1 missing (left out)" in shown({"x": outdir.summary("x", rows, n=judged - 1)})
+    assert "left out" not in shown({"x": outdir.summary("x", rows, n=judged)})
+
+
 def test_without_a_pass_mark_there_is_no_such_column() -> None:
     """A protocol that does not pass or fail shows no pass rate, and an unscripted one no notice."""
     text = shown({"x": outdir.summary("x", outdir.varied_rows("x"), pass_at=None, scripted=False)})

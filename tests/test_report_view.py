@@ -67,6 +67,22 @@ def test_a_temperature_left_to_the_vendor_is_told(varied: Run) -> None:
         assert facts["Judge settings"] == (("", said),)
 
 
+def test_absent_tasks_that_are_left_out_are_told(varied: Run) -> None:
+    """Of how many the mean is, and bounds in which an absent one counts as worst: nobody gains by failing."""
+    summary = {**varied.summary, "absent": {"missing": 1}, "unscored": {}, "scored": 5, "planned": 6}
+    summary |= {"mean": 80.0, "n": 5, "mean_bounds": [66.7, 66.7], "coverage": 1.0}
+    run = replace(varied, summary=summary)
+    view = build_view([run])
+    figures = view.models[0].figures
+    assert (figures.mean_of, figures.bounded, figures.bounds) == ("5", True, "[66.7, 66.7]")
+    assert "6 of 6, mean of 5" in render_html(view)
+    assert ">bounds [66.7, 66.7]<" in render_html(view)
+    assert "(6 of 6; mean of 5)" in render_markdown(view)
+    counted = {**summary, "n": 6, "mean": 66.7}
+    figures = build_view([replace(varied, summary=counted)]).models[0].figures
+    assert (figures.mean_of, figures.bounded) == ("", False)
+
+
 def test_every_outcome_is_a_state_of_its_own(varied: Run) -> None:
     """Passed, failed, absent and unscored are four different things, counted apart."""
     view = build_view([varied])

@@ -28,6 +28,7 @@ _OWN = (
     "unscored",
     "coverage",
     "mean",
+    "n",
     "ci95",
     "mean_bounds",
     "pass_rate",
@@ -81,8 +82,9 @@ def compare_runs(
             differs           [{code, detail, runs [a, b], tasks [id]}] what would have been refused
             warnings          [{code, detail, runs [a, b], tasks [id]}]
             models            {NAME: {model, planned, scored, absent {reason: n}, unscored {reason: n},
-                              coverage, mean, ci95, mean_bounds, pass_rate, pass_ci95, scripted, judge,
-                              cost_usd}}: each run's own population, from its summary
+                              coverage, mean, n (tasks with a number), ci95, mean_bounds, pass_rate,
+                              pass_ci95, scripted, judge, cost_usd}}: each run's own population, from its
+                              summary
             pairs             [pair], see below
 
         pair:

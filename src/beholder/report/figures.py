@@ -72,7 +72,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """The figures of one population of tasks, as text; `why_none` says why the mean has no interval."""
+    """The figures of one population of tasks, as text; `why_none` says why the mean has no interval.
+
+    Attributes:
+        mean_of: Of how many tasks the mean is, where that is not all that are judged: a formula may leave
+            absent ones out.
+        bounded: Whether the bounds tell more than the mean.
+    """
 
     planned: str
     judged: str
@@ -82,6 +88,8 @@ class Figures:
     interval: str
     why_none: str
     bounds: str
+    bounded: bool
+    mean_of: str
     pass_rate: str
     pass_interval: str
     absent: tuple[tuple[Note, int], ...]
@@ -122,21 +130,25 @@ def figures_of(source: Json, scale: Scale) -> Figures:
     mean, ci95, bounds = source.get("mean"), source.get("ci95"), source.get("mean_bounds")
     ends = scale.ends or ()
     absent, unscored = _by_reason(source.get("absent")), _by_reason(source.get("unscored"))
-    scored = source.get("scored")
+    scored, n = source.get("scored"), source.get("n")
+    judged = None if scored is None else scored + sum(count for _, count in absent)
+    bounded = bool(unscored) or (mean is not None and bounds is not None and set(bounds) != {mean})
     return Figures(
         planned=numbers.count(source.get("planned")),
-        judged=numbers.DASH if scored is None else numbers.count(scored + sum(n for _, n in absent)),
+        judged=numbers.count(judged),
         scored=numbers.count(scored),
         coverage=numbers.percent(source.get("coverage")),
         mean=numbers.fixed(mean, scale.digits, marks=ends),
         interval=numbers.interval(ci95, scale.digits, ends=ends),
         why_none="" if ci95 is not None else str(source.get("ci_reason") or ""),
         bounds=numbers.interval(bounds, scale.digits, ends=ends),
+        bounded=bounded,
+        mean_of="" if n is None or n == judged else numbers.count(n),
         pass_rate=numbers.percent(source.get("pass_rate")),
         pass_interval=numbers.percent_interval(source.get("pass_ci95")),
         absent=absent,
         unscored=unscored,
-        bar=bar(scale.ends, mean, ci95, bounds if unscored else None, scale.pass_at),
+        bar=bar(scale.ends, mean, ci95, bounds if bounded else None, scale.pass_at),
     )
 
 

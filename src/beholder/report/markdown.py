@@ -84,7 +84,8 @@ def _ranking(view: ReportView) -> list[str]:
     for model in view.models:
         f = model.figures
         interval = f"none: {escape(f.why_none)}" if f.why_none else f.interval
-        row = [escape(model.name), f"**{f.mean}**", interval, f"{f.coverage} ({f.judged} of {f.planned})"]
+        of = f"; mean of {f.mean_of}" if f.mean_of else ""
+        row = [escape(model.name), f"**{f.mean}**", interval, f"{f.coverage} ({f.judged} of {f.planned}{of})"]
         row += [_with(f.pass_rate, f.pass_interval)] * passing
         row += [str(f.n_absent), str(f.n_unscored), f.bounds]
         if common:

@@ -47,7 +47,8 @@ def results_table(summaries: Mapping[str, Json], *, plain: bool = False) -> Tabl
         figures = figures_of(summary, _scale(summary))
         cells = [visible(name, 120), _mean(figures), figures.coverage]
         cells += [figures.pass_rate] * passing
-        cells += [_reasons(figures.absent), _reasons(figures.unscored)]
+        left_out = " (left out)" if figures.mean_of else ""
+        cells += [_reasons(figures.absent) + left_out, _reasons(figures.unscored)]
         cells.append(numbers.money(summary.get("cost_usd")))
         # `Text`, not `str`: a name such as `[red]` is no markup.
         table.add_row(*map(Text, cells))
