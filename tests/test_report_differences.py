@@ -57,6 +57,14 @@ def test_a_pair_is_compared_on_its_common_tasks() -> None:
     assert one.bar.pass_mark == 50.0  # zero stands in the middle
 
 
+def test_that_few_tasks_cannot_have_a_low_p_value_is_said() -> None:
+    """Of five, two patterns of signs in 32 are as far off: 0.062, whatever the difference."""
+    said = "Of five tasks or fewer no p-value is below 0.05."
+    few, more = (render_html(build_view([run_of("one", [10] * n), run_of("two", [90] * n)])) for n in (5, 6))
+    assert said in few
+    assert said not in more
+
+
 def test_one_model_has_no_differences() -> None:
     """Nothing to compare, no section."""
     assert build_view([run_of("a", [1, 2])]).differences is None

@@ -12,6 +12,7 @@ from scipy import stats
 from beholder.report import Run, build_view
 from beholder.report.html import render_html
 from beholder.report.markdown import render_markdown
+from beholder.report.steadiness import _needed
 from beholder.summary.figures import Scale, figures_of
 from beholder.summary.repeats import repeat_figures
 from tests.fakes import outdir
@@ -76,6 +77,16 @@ def test_links_lead_to_the_tasks_whatever_they_are_called() -> None:
     links = [parse_qs(one.replace("&amp;", "&")) for one in re.findall(r'class="u" href="#([^"]+)"', page)]
     assert {"task": [long], "model": [NAME]} in links
     assert f">{'x' * 39}…</a>" in page
+
+
+def test_repeats_needed_are_said_once_where_one_suffices() -> None:
+    """In the scale's own units, without idle zeros; a judge that never differs needs one for the finest."""
+    sure = build_view([run_of({"a": [60, 60, 60], "b": [70, 70, 70]})]).steadiness[0]
+    assert sure.needed == "1 for ±1"
+    wide = build_view([run_of(CASE)]).steadiness[0].needed
+    assert [part.split("±")[1] for part in wide.split(", ")] == ["10", "5", "2", "1"]
+    share = {"half_width": [{"half_width": 0.05, "repeats": 9}, {"half_width": 0.1, "repeats": 1}]}
+    assert _needed(share) == "1 for ±0.1, 9 for ±0.05"
 
 
 def test_without_repeats_there_is_no_section() -> None:

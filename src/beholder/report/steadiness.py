@@ -75,7 +75,7 @@ def _steady(place: int, run: Run, found: Json, scale: Scale) -> SteadyView:
         icc1=_icc(found, "icc1"),
         icck=_icc(found, "icck"),
         k="" if found.get("icc_repeats") == found.get("n") else numbers.plain(found.get("icc_repeats"), 2),
-        needed=_needed(found.get("needed") or {}, scale),
+        needed=_needed(found.get("needed") or {}),
         near=tuple(_near(task, scale) for task in (near or {}).get("tasks", ())[:SHOWN]),
         n_near=None if near is None else int(near.get("count") or 0),
     )
@@ -89,12 +89,14 @@ def _icc(found: Json, key: str) -> tuple[str, str]:
     return numbers.fixed(value, 2, marks=_SHARES).replace("-", "−"), interval.replace("-", "−")
 
 
-def _needed(needed: Json, scale: Scale) -> str:
-    """`4 repeats for ±10, 13 for ±5`: the scale's own units."""
+def _needed(needed: Json) -> str:
+    """`4 repeats for ±10, 13 for ±5`: the scale's own units. Of those that one suffices for, the finest."""
     wanted = [one for one in needed.get("half_width") or () if one.get("repeats")]
+    ones = [one["half_width"] for one in wanted if one["repeats"] == 1]
     return ", ".join(
-        f"{numbers.count(one['repeats'])} for ±{numbers.plain(one['half_width'], scale.digits)}"
+        f"{numbers.count(one['repeats'])} for ±{numbers.exact(one['half_width']).normalize():f}"
         for one in reversed(wanted)
+        if one["repeats"] > 1 or one["half_width"] == min(ones)
     )
 
 

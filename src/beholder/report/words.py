@@ -10,7 +10,7 @@ SCRIPTED = "Scripted replies: made up, not judged by a model."
 FIGURES = (
     "The mean is over scored tasks, and over absent ones unless the formula leaves them out. "
     "Coverage is the share of planned tasks that are scored or absent. "
-    "Bounds are the mean if every unscored task were worst, or best."
+    "Bounds are the mean if every unscored task were worst, or best; an absent one is worst in both."
 )
 
 STATES: Mapping[str, str] = {
