@@ -300,6 +300,21 @@ def test_the_starter_is_a_good_protocol(tmp_path: Path) -> None:
         write_starter("posters", path)
 
 
+@pytest.mark.parametrize("name", ["Poster Review", "poster_review/1", "Poster Review.toml"])
+def test_a_name_that_is_none_gets_one_that_is(tmp_path: Path, name: str) -> None:
+    """A newcomer types a title, an id or a file's name."""
+    with pytest.raises(ProtocolError, match=r"such as poster-review$"):
+        write_starter(name)
+    with pytest.raises(ProtocolError, match=r"make the folder .*sub first"):
+        write_starter("posters", tmp_path / "sub" / "p.toml")
+
+
+def test_a_built_in_protocol_can_be_checked_by_its_id() -> None:
+    """`check` takes what `show` takes, and finds nothing to note about it."""
+    done = run(command("protocols", "check", "gis-bench"))
+    assert (done.returncode, "note:" in done.stdout) == (0, False)
+
+
 # --- every mistake by line --------------------------------------------------------------------------
 
 BAD = """schema = 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 import signal
 import sqlite3
 import subprocess
@@ -22,6 +24,7 @@ from beholder.report.write import rebuild_reports
 from beholder.run.rescore import rescore
 from beholder.store import CallKey, OutDir, joint_models, read_rows, task_folder
 from beholder.store.names import RESERVED
+from beholder.store.outdir import write_bytes
 
 PINS = {"question_sha256": "q", "judge": {"model": "scripted/x"}}
 
@@ -352,6 +355,17 @@ def test_a_full_disk_is_one_plain_error(tmp_path: Path) -> None:
         out.write_json("run.json", {"a": 2})
     out.close()
     assert not list((tmp_path / "o").glob(".*.part"))
+
+
+def test_a_disk_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system's words alone would leave open whether the run is lost."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "replace", full)
+    with pytest.raises(StoreError, match="; free space, then run the same command again"):
+        write_bytes(tmp_path / "image-1.png", b"x")
 
 
 @pytest.mark.parametrize("name", ["../other", "/etc", "..", "", "a/b", "a\\b", "archive"])

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import math
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -85,7 +86,39 @@ def option(*names: str, **kwargs: Any) -> Callable[[Command], Command]:
 
 
 PATH = click.Path(path_type=Path)
+_AT_LEAST_1 = click.IntRange(min=1)
 json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+
+
+def evidence_options(of: str) -> Callable[[Command], Command]:
+    """The flags that decide how files become pictures and texts.
+
+    Args:
+        of: What has a budget: a submission, or a file by itself.
+    """
+    options = (
+        option("--network", metavar="block|allow|HOST,…", help="Outside hosts that pages may reach."),
+        option("--record", type=PATH, metavar="DIR", help="Keep what outside hosts answer to pages."),
+        option("--replay", type=PATH, metavar="DIR", help="Draw pages from such a record alone."),
+        option("--cache-dir", type=PATH, metavar="DIR", help="Keep rendered results for other runs."),
+        option("--max-output-images", type=_AT_LEAST_1, help=f"Images per {of}."),
+        option("--max-output-pages", type=_AT_LEAST_1, help="Pages per document."),
+        option("--max-output-text-chars", type=_AT_LEAST_1, help=f"Characters of text per {of}."),
+    )
+
+    def decorate(command: Command) -> Command:
+        return functools.reduce(lambda decorated, one: one(decorated), reversed(options), command)
+
+    return decorate
+
+
+def evidence_settings(flags: Mapping[str, Any]) -> dict[str, Any]:
+    """What `evidence_options` gave, as `RunSpec` and `EvidenceSpec` take it."""
+    from beholder.run.spec import parse_network
+
+    budgets = ("max_output_images", "max_output_pages", "max_output_text_chars")
+    same = {name: flags[name] for name in ("record", "replay", "cache_dir", *budgets)}
+    return {"network": parse_network(flags["network"]), **same}
 
 
 def display_style() -> Any:

@@ -15,6 +15,8 @@ from beholder.cli.common import (
     EXIT_UNSCORED,
     PATH,
     display_style,
+    evidence_options,
+    evidence_settings,
     json_flag,
     option,
     print_json,
@@ -40,13 +42,7 @@ _TOLD = 20
 @option("--out-dir", required=True, type=PATH, help="Where pictures and texts go: a folder a file.")
 @option("--protocol", help="Whose policy and suffixes hold; left out: every kind, with general settings.")
 @option("--judge", help="provider/name, whose limits the pictures have to fit; nobody is asked.")
-@option("--network", metavar="block|allow|HOST,…", help="Outside hosts that pages may reach.")
-@option("--record", type=PATH, metavar="DIR", help="Keep what outside hosts answer to pages.")
-@option("--replay", type=PATH, metavar="DIR", help="Draw pages from such a record alone.")
-@option("--cache-dir", type=PATH, metavar="DIR", help="Keep rendered results for other runs.")
-@option("--max-output-images", type=click.IntRange(min=1), help="Images per file.")
-@option("--max-output-pages", type=click.IntRange(min=1), help="Pages per document.")
-@option("--max-output-text-chars", type=click.IntRange(min=1), help="Characters per text.")
+@evidence_options("file")
 @option(
     "--workers",
     type=click.IntRange(min=1),
@@ -68,21 +64,14 @@ def evidence_command(**flags: Any) -> None:
     fault of its own (a missing program, an outside host nobody decided on).
     """  # noqa: D301 - click wants a real backspace to keep the lines apart
     from beholder.run.evidence import EvidenceSpec, prepare_files
-    from beholder.run.spec import parse_network
 
     spec = EvidenceSpec(
         paths=flags["files"],
         out_dir=flags["out_dir"],
         protocol=flags["protocol"],
         judge=flags["judge"],
-        network=parse_network(flags["network"]),
-        max_output_images=flags["max_output_images"],
-        max_output_pages=flags["max_output_pages"],
-        max_output_text_chars=flags["max_output_text_chars"],
         workers=flags["workers"],
-        cache_dir=flags["cache_dir"],
-        record=flags["record"],
-        replay=flags["replay"],
+        **evidence_settings(flags),
     )
     with _progress() as (began, done):
         result = prepare_files(spec, began=began, done=done)

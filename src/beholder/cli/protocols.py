@@ -56,9 +56,9 @@ def protocols_show(protocol: str, *, only_prompt: bool, as_json: bool) -> None:
 
 
 @protocols.command("check", epilog="Example: beholder protocols check my-protocol.toml")
-@click.argument("file", type=PATH)
+@click.argument("file")
 @json_flag
-def protocols_check(file: Path, *, as_json: bool) -> None:
+def protocols_check(file: str, *, as_json: bool) -> None:
     """Check a protocol file: every mistake at once, with its line and what to do.
 
     Exit codes: 0 the file is good, 2 it is not.
@@ -106,7 +106,7 @@ def _notes(protocol: Protocol) -> list[str]:
     if mark is not None and not low < mark <= high:
         result = "every task that is scored passes" if mark <= low else "no task can pass"
         notes.append(f"score.pass_at = {mark} and main runs from {float(low):g} to {float(high):g}: {result}")
-    if protocol.id in builtin_ids():
+    if protocol.id in builtin_ids() and protocol.source != protocol.id:
         notes.append(
             f"id = {protocol.id!r} is a built-in protocol's; choose another, or results are mixed up"
         )

@@ -21,6 +21,8 @@ from beholder.cli.common import (
     DecimalType,
     Seconds,
     display_style,
+    evidence_options,
+    evidence_settings,
     json_flag,
     option,
     pairs,
@@ -88,13 +90,7 @@ _COSTS = ("cost_usd", "worst_cost_usd")
 )
 @option("--timeout", type=Seconds(min=0.1), default=120.0, show_default=True, help="Seconds per attempt.")
 @option("--min-interval", type=Seconds(min=0), help="Seconds between the starts of two calls.")
-@option("--network", metavar="block|allow|HOST,…", help="Outside hosts that pages may reach.")
-@option("--record", type=PATH, metavar="DIR", help="Keep what outside hosts answer to pages.")
-@option("--replay", type=PATH, metavar="DIR", help="Draw pages from such a record alone.")
-@option("--cache-dir", type=PATH, metavar="DIR", help="Keep rendered results for other runs.")
-@option("--max-output-images", type=click.IntRange(min=1), help="Images per submission.")
-@option("--max-output-pages", type=click.IntRange(min=1), help="Pages per document.")
-@option("--max-output-text-chars", type=click.IntRange(min=1), help="Characters of text per submission.")
+@evidence_options("submission")
 @option(
     "--max-cost",
     type=DecimalType(least=0),
@@ -114,7 +110,7 @@ def judge_run_command(**flags: Any) -> None:
     """Judge submissions: evidence, judge, strict reply, score, report. Resumes by itself."""
     from beholder.run.conductor import judge_run
     from beholder.run.estimate import estimate_run
-    from beholder.run.spec import RunSpec, parse_network, parse_price, parse_run_dirs
+    from beholder.run.spec import RunSpec, parse_price, parse_run_dirs
 
     spec = RunSpec(
         tasks=flags["tasks"],
@@ -139,13 +135,7 @@ def judge_run_command(**flags: Any) -> None:
         max_retries=flags["max_retries"],
         timeout_s=flags["timeout"],
         min_interval_s=flags["min_interval"],
-        network=parse_network(flags["network"]),
-        record=flags["record"],
-        replay=flags["replay"],
-        cache_dir=flags["cache_dir"],
-        max_output_images=flags["max_output_images"],
-        max_output_pages=flags["max_output_pages"],
-        max_output_text_chars=flags["max_output_text_chars"],
+        **evidence_settings(flags),
         max_cost=flags["max_cost"],
         price=parse_price(flags["price"]),
         retry_unscored=flags["retry_unscored"],

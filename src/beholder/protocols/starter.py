@@ -23,7 +23,10 @@ def write_starter(name: str, path: Path | None = None) -> Path:
         ProtocolError: The name is none, or the file is there already.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]*", name):
-        raise ProtocolError(f"{name!r}: a protocol's name has lower-case letters, digits and hyphens only")
+        plain = re.sub(r"(/[0-9]+|\.toml)$", "", name.lower())
+        like = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")
+        rule = "a protocol's name has lower-case letters, digits and hyphens only"
+        raise ProtocolError(f"{name!r}: {rule}{f', such as {like}' if like else ''}")
     target = path or Path(f"{name}.toml")
     template = (resources.files("beholder.protocols") / "starter.toml").read_text("utf-8")
     try:
@@ -35,7 +38,8 @@ def write_starter(name: str, path: Path | None = None) -> Path:
     except FileExistsError:
         raise ProtocolError(f"{target}: is there already; choose another name or --out") from None
     except OSError as error:
-        raise ProtocolError(f"{target}: {error.strerror or error}") from None
+        hint = f"; make the folder {target.parent} first" if not target.parent.is_dir() else ""
+        raise ProtocolError(f"{target}: {error.strerror or error}{hint}") from None
     return target
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -258,7 +259,9 @@ def _replace(path: Path, chunks: Iterable[bytes], *, durable: bool = False) -> N
         partial.replace(path)
     except OSError as error:
         partial.unlink(missing_ok=True)
-        raise StoreError(f"{path}: {error.strerror or error}", slug="disk", concerns=str(path)) from None
+        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
+        what = f"{error.strerror or error}{'; free space, then run the same command again' if full else ''}"
+        raise StoreError(f"{path}: {what}", slug="disk", concerns=str(path)) from None
 
 
 def _archive(path: Path) -> None:
