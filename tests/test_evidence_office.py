@@ -67,6 +67,25 @@ def workbook(book: Any) -> None:
     wrapped["A1"].alignment = Alignment(wrap_text=True)
 
 
+def charts(book: Any) -> None:
+    """Two charts on a sheet without cells, one on a sheet of its own, and a cell that needs height."""
+    sheet = book.active
+    for row in range(1, 5):
+        sheet.append([row, row * row])
+    sheet["D1"] = "lines\nof\ntext"
+    sheet["D1"].alignment = Alignment(wrap_text=True)
+    board = book.create_sheet("Board")
+    for title, place in (("left chart", "D5"), ("right chart", "R5")):
+        chart = BarChart()
+        chart.title = title
+        chart.add_data(Reference(sheet, min_col=2, min_row=1, max_row=4))
+        board.add_chart(chart, place)
+    alone = BarChart()
+    alone.title = "alone"
+    alone.add_data(Reference(sheet, min_col=2, min_row=1, max_row=4))
+    book.create_chartsheet("Alone").add_chart(alone)
+
+
 def scrolled(book: Any) -> None:
     book.active.append(["first cell", "second cell"])
     book.active.sheet_view.topLeftCell = "B40"
@@ -230,6 +249,7 @@ def make(port: int, asked: list[bytes], canary: Path) -> Made:
             "sheets.xlsx": xlsx(workbook),
             "zero.xlsx": zero,
             "scrolled.xlsx": xlsx(scrolled),
+            "charts.xlsx": xlsx(charts),
             "picture.docx": linked_picture(f"{url}/p.png"),
             "local.docx": linked_picture(f"file://{canary}"),
             "template.docx": template,
@@ -286,6 +306,19 @@ def test_wide_sheet(made: Made) -> None:
     assert "The chart" in text
     width, _ = made.sizes("sheets.xlsx")[0]
     assert 60 * 45 < width < 60 * 60
+
+
+def test_charts_keep_their_places(made: Made) -> None:
+    """Charts on a sheet without cells stand where they stood; a sheet that is a chart is drawn large."""
+    assert made.shown("charts.xlsx").sheets == ("Sheet", "Board", "Alone")
+    text = made.text("charts.xlsx", 1)
+    assert "left chart" in text
+    assert "right chart" in text
+    _, board, alone = made.sizes("charts.xlsx")
+    assert board[0] > 17 * 45 + 400, "columns A to Q are left of the right chart"
+    assert alone[0] > 600
+    assert alone[1] > 400
+    assert "alone" in made.text("charts.xlsx", 2)
 
 
 def test_scrolled(made: Made) -> None:

@@ -288,3 +288,42 @@ def test_odd_attributes(cells: list[tuple[str, str, str, str]], low: str, high: 
     )
     made = ready(changed(xlsx(lambda book: None), {SHEET: lambda _: xml.encode()}))
     assert ready(made.data).sheets[0].name == "Sheet"
+
+
+@pytest.mark.parametrize("rows", [0, 3])
+def test_pictures_keep_their_columns(rows: int) -> None:
+    """Where LibreOffice saves first, a sheet of charts without cells beyond column A gets a blank."""
+
+    def fill(book: Any) -> None:
+        book.active["C1"] = "lines\nof\ntext"
+        book.active["C1"].alignment = Alignment(wrap_text=True)
+        board = book.create_sheet("Board")
+        for _ in range(rows):
+            board.append(["a text that flows to the right"])
+        chart = LineChart()
+        chart.add_data(Reference(book.active, min_col=1, min_row=1))
+        board.add_chart(chart, "D5")
+
+    made = ready(xlsx(fill))
+    assert made.through_ods
+    assert made.edits == ("a blank keeps pictures in their columns",)
+    board = openpyxl.load_workbook(io.BytesIO(made.data))["Board"]
+    assert [board.cell(at, 1).value is not None for at in range(1, 4)] == [at <= rows for at in range(1, 4)]
+    assert board.cell(rows + 1, 2).value == " "
+
+
+def test_a_sheet_that_is_a_chart_has_a_size() -> None:
+    """A chart that fills a sheet and has no size of its own gets one; one that has it stays as it is."""
+
+    def fill(book: Any) -> None:
+        chart = LineChart()
+        chart.add_data(Reference(book.active, min_col=1, min_row=1))
+        book.create_chartsheet("Alone").add_chart(chart)
+
+    data = xlsx(fill)
+    drawing = "xl/drawings/drawing1.xml"
+    made = ready(data)
+    assert 'cx="0"' in part(data, drawing)
+    assert '<ext cx="9302752" cy="6074688"/>' in part(made.data, drawing)
+    assert made.edits == ("a sheet that is a chart has a size",)
+    assert ready(made.data).data == made.data

@@ -27,8 +27,8 @@ from beholder.evidence.kinds import Job
 from beholder.evidence.packages import open_package
 from beholder.evidence.splices import Splices, tag_end, without_attribute
 from beholder.evidence.workbook import Sheet, Workbook, cell_name, region
-from beholder.evidence.workbook_xlsx_drawings import anchors, charts, with_hidden_rows
-from beholder.evidence.workbook_xlsx_edits import hide, make_room
+from beholder.evidence.workbook_xlsx_drawings import anchors, charts, sized, with_hidden_rows
+from beholder.evidence.workbook_xlsx_edits import hide, keep_columns, make_room
 from beholder.evidence.workbook_xlsx_looks import Styles, read_styles, read_texts
 from beholder.evidence.workbook_xlsx_parts import TRUE, Parts
 from beholder.evidence.workbook_xlsx_scan import MOST_ROWS, SheetPass
@@ -47,8 +47,8 @@ class _Book:
     Attributes:
         compute: Values that were saved with it are computed again.
         changed: The edited parts.
-        computed: The same with no other edits than placeholders taken out.
-        edits: What was done, for people.
+        computed: The same with no other edits than a workbook needs that LibreOffice saves first.
+        edits, computed_edits: What was done, for people.
         tall: Heights must be fitted to their content, which LibreOffice does only when it saves.
         sheets: Sheet parts that are ready, each with the functions in it that give another value each time.
     """
@@ -60,6 +60,7 @@ class _Book:
     changed: dict[str, bytes] = field(default_factory=dict)
     computed: dict[str, bytes] = field(default_factory=dict)
     edits: set[str] = field(default_factory=set)
+    computed_edits: set[str] = field(default_factory=set)
     not_computed: set[str] = field(default_factory=set)
     volatile: set[str] = field(default_factory=set)
     tall: bool = False
@@ -91,19 +92,19 @@ def _ready(parts: Parts) -> Workbook:
         if kind == "worksheet":
             sheets.append(_sheet(book, name, state, part))
         else:  # a sheet that is a chart, or a dialogue
+            _ready_chart(book, part)
             sheets.append(Sheet(name=name, state=_STATES.get(state, "visible")))
     if parts.wide:
         return Workbook(data=job.data, suffix=job.suffix, through_ods=True)
-    changed, edits = book.changed, tuple(sorted(book.edits))
+    changed, edits = book.changed, book.edits
     if book.tall:
         # LibreOffice fits heights to their content only when it saves: what is drawn must come from that.
-        changed = book.computed
-        edits = (_COMPUTED,) if changed else ()
+        changed, edits = book.computed, book.computed_edits
     return Workbook(
         data=parts.written(changed) if changed else job.data,
         suffix=job.suffix,
         sheets=tuple(sheets),
-        edits=edits,
+        edits=tuple(sorted(edits)),
         through_ods=book.tall,
         not_computed=tuple(sorted(book.not_computed)),
         volatile=tuple(sorted(book.volatile)),
@@ -140,6 +141,18 @@ def _sheet(book: _Book, name: str, state: str, part: str) -> Sheet:
     return replace(sheet, name=name, state=_STATES.get(state, "visible"))
 
 
+def _ready_chart(book: _Book, part: str) -> None:
+    """Note what has to be edited in the drawing of a sheet that is a chart."""
+    for kind, drawing in book.parts.relations(part).values() if part else ():
+        if kind == "drawing":
+            data = book.parts.read(drawing)
+            made = sized(data)
+            if made != data:
+                book.changed[drawing] = book.computed[drawing] = made
+                for edits in (book.edits, book.computed_edits):
+                    edits.add("a sheet that is a chart has a size")
+
+
 def _ready_sheet(book: _Book, part: str) -> tuple[Sheet, set[str]]:
     """(the sheet of a part, still without its name; the functions in it that give another value each time).
 
@@ -156,12 +169,16 @@ def _ready_sheet(book: _Book, part: str) -> tuple[Sheet, set[str]]:
     content = _reach(drawn, (found.last_row + 1, found.last_column + 1))
     extent = _reach(found.ends, content)
     rows, columns = region(found.columns, found.rows, [*found.ends, *drawn])
-    splices = Splices()
+    splices, computed = Splices(), Splices()
     for start, end in found.values:
         splices.replace(start, end, b"")
+        computed.replace(start, end, b"")
         book.edits.add(_COMPUTED)
-    if splices and not parts.wide:
-        book.computed[part] = splices.apply(data)
+        book.computed_edits.add(_COMPUTED)
+    if drawing and keep_columns(computed, data, found):
+        book.computed_edits.add("a blank keeps pictures in their columns")
+    if computed and not parts.wide:
+        book.computed[part] = computed.apply(data)
     for at in found.scrolled_at:
         end = tag_end(data, at)
         splices.replace(at, end, without_attribute(data[at:end], b"topLeftCell"))

@@ -9,6 +9,9 @@ from beholder.evidence.workbook_xlsx_parts import Parts, whole
 from beholder.evidence.workbook_xlsx_scan import MOST_COLUMNS, MOST_ROWS, ScannedSheet
 from beholder.evidence.xmlscan import Scanner, local
 
+_NO_SIZE = re.compile(
+    rb'(<(?:\w+:)?absoluteAnchor>\s*<(?:\w+:)?pos\b[^>]*>\s*<(?:\w+:)?ext\s+)cx="0"\s+cy="0"'
+)
 _VISIBLE_ONLY = re.compile(rb'(<(?:\w+:)?plotVisOnly\s+val=")(?:1|true)"')
 
 
@@ -51,6 +54,14 @@ def charts(parts: Parts, drawing: str) -> Iterator[str]:
 def with_hidden_rows(chart: bytes) -> bytes:
     """A chart that draws hidden rows, too."""
     return _VISIBLE_ONLY.sub(rb'\g<1>0"', chart)
+
+
+def sized(drawing: bytes) -> bytes:
+    """The drawing of a sheet that is a chart; a chart without a size gets the one that Excel gives it.
+
+    Excel fits the chart to the window and needs no size, so that some programs write 0.
+    """
+    return _NO_SIZE.sub(rb'\g<1>cx="9302752" cy="6074688"', drawing)
 
 
 def _emu(text: str | None) -> float:

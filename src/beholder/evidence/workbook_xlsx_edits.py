@@ -4,6 +4,7 @@
     <cols> … <col hidden="1"/></cols>   columns that are cut off
     <row hidden="1">                    rows that are cut off
       <c r="K2" t="inlineStr"> </c>     a blank at which the page ends
+    <row><c r="B9" t="inlineStr"> </c>  a blank that keeps pictures in their columns
 
 They are noted, and made in one pass.
 """
@@ -70,10 +71,31 @@ def make_room(splices: Splices, found: ScannedSheet) -> float:
     )
     if column >= MOST_COLUMNS or found.columns.edge(column + 1) <= found.columns.edge(column):
         return 0.0  # a hidden column would not widen the page
-    x = found.prefix
-    splices.insert(
-        at,
-        f'<{x}c r="{cell_name(row, column)}" t="inlineStr">'
-        f'<{x}is><{x}t xml:space="preserve"> </{x}t></{x}is></{x}c>'.encode(),
-    )
+    splices.insert(at, _blank(found, row, column))
     return found.columns.edge(column + 1)
+
+
+def keep_columns(splices: Splices, data: bytes, found: ScannedSheet) -> bool:
+    """Note a blank in column B, in a row below all others; whether it is noted.
+
+    Of a sheet without anything beyond column A LibreOffice saves pictures and charts from column B on, one beside
+    the other, whatever column they stand in.
+    """
+    row = found.row_numbers[-1] + 1 if found.row_numbers else 0
+    if found.last_column > 0 or row >= MOST_ROWS or found.data_at is None:
+        return False
+    x = found.prefix
+    made = f'<{x}row r="{row + 1}">'.encode() + _blank(found, row, 1) + f"</{x}row>".encode()
+    if data[found.data_end :].startswith(b"</"):
+        splices.insert(found.data_end, made)
+    else:
+        end = tag_end(data, found.data_at)
+        splices.replace(found.data_at, end, f"<{x}sheetData>".encode() + made + f"</{x}sheetData>".encode())
+    return True
+
+
+def _blank(found: ScannedSheet, row: int, column: int) -> bytes:
+    """A cell that holds a blank."""
+    x = found.prefix
+    text = f'<{x}is><{x}t xml:space="preserve"> </{x}t></{x}is>'
+    return f'<{x}c r="{cell_name(row, column)}" t="inlineStr">{text}</{x}c>'.encode()

@@ -55,6 +55,7 @@ class ScannedSheet:
     scrolled_at: list[int] = field(default_factory=list)
     format_at: int | None = None
     data_at: int | None = None
+    data_end: int = 0
     zero_height: bool = False
     not_computed: set[str] = field(default_factory=set)
     volatile: set[str] = field(default_factory=set)
@@ -192,6 +193,7 @@ class SheetPass:
             self._end_row()
         elif name == "sheetData":
             self.in_data = False
+            self.found.data_end = self.scanner.at
         elif name == "cols" and self.found.columns_at is not None:
             self.found.columns_at = (self.found.columns_at[0], self.scanner.at + len(f"</{tag}>"))
 
