@@ -78,8 +78,8 @@ def make_room(splices: Splices, found: ScannedSheet) -> float:
 def keep_columns(splices: Splices, data: bytes, found: ScannedSheet) -> bool:
     """Note a blank in column B, in a row below all others; whether it is noted.
 
-    Of a sheet without anything beyond column A LibreOffice saves pictures and charts from column B on, one beside
-    the other, whatever column they stand in.
+    Of a sheet without anything beyond column A LibreOffice saves pictures and charts one after the other from
+    column B on, whatever column they stand in.
     """
     row = found.row_numbers[-1] + 1 if found.row_numbers else 0
     if found.last_column > 0 or row >= MOST_ROWS or found.data_at is None:
