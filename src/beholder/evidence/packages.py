@@ -161,6 +161,9 @@ def check_office(job: Job) -> OfficeFile:
     if family == "slides" and media_type == "application/zip":
         with open_package(job.name, job.data) as package:
             hidden, count = _hidden_slides(package, job.name)
+        if hidden and hidden == count:
+            # LibreOffice makes nothing of it, as if it were damaged.
+            raise BrokenArtifact(f"all of its slides ({count}) are hidden", slug="empty", concerns=job.name)
         if hidden:
             detail = f"{hidden} of {count} slides are hidden, and are neither shown nor counted as pages"
             warnings.append(Warning_(code="hidden_slides", detail=detail, source=job.name))
