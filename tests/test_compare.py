@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,17 @@ def test_clusters_are_the_units_of_interval_and_tests() -> None:
     assert clustered["passes"]["test"] == "sign_flip_exact"
     with pytest.raises(ConfigError, match="no such column; there are source"):
         compare_runs({"A": first, "B": second}, cluster="town")
+
+
+def test_intervals_over_other_units_are_told() -> None:
+    """A run whose summary is over clusters, beside differences over tasks."""
+    rows = [{**one, "labels": {"source": one["task_id"]}} for one in A.rows]
+    summary = {**A.summary, "cluster": {"column": "source", "clusters": 6}}
+    first = replace(A, rows=rows, summary=summary)
+    told = compare_runs({"A": first, "B": B}).document["warnings"]
+    assert [one["runs"] for one in told if one["code"] == "other_clusters"] == [["A"]]
+    same = compare_runs({"A": first, "B": B}, cluster="source").document["warnings"]
+    assert not any(one["code"] == "other_clusters" for one in same)
 
 
 def test_swapping_the_runs_turns_everything_round() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -80,7 +80,7 @@ def compare_runs(
             ci_method, test_method, direction   sentences for readers
             scripted          any run's replies are made up
             differs           [{code, detail, runs [a, b], tasks [id]}] what would have been refused
-            warnings          [{code, detail, runs [a, b], tasks [id]}]
+            warnings          [{code, detail, runs [a, b] or [a], tasks [id]}]
             models            {NAME: {model, planned, scored, absent {reason: n}, unscored {reason: n},
                               coverage, mean, n (tasks with a number), ci95, mean_bounds, pass_rate,
                               pass_ci95, scripted, judge, cost_usd}}: each run's own population, from its
@@ -144,6 +144,7 @@ def compare_runs(
         "warnings": [
             *(_told(*one) for one in found if not one[2].refuses),
             *(_nothing_common(pair) for pair in documents if not pair["tasks"]["common"]),
+            *_other_clusters(runs, cluster),
         ],
         "models": {
             name: {
@@ -165,6 +166,19 @@ def _nothing_common(pair: Mapping[str, Any]) -> dict[str, Any]:
     runs = [pair["a"], pair["b"]]
     detail = f"{runs[0]} and {runs[1]} have no task that both have a number for; nothing is compared"
     return {"code": "no_common_tasks", "detail": detail, "runs": runs, "tasks": []}
+
+
+def _other_clusters(runs: Mapping[str, RunRows], cluster: str | None) -> Iterator[dict[str, Any]]:
+    """Runs whose own intervals are over other units than the differences'."""
+    own = {name: (run.summary.get("cluster") or {}).get("column") for name, run in runs.items()}
+    for name, column in own.items():
+        if column is not None and column != cluster:
+            units = "tasks" if cluster is None else f"clusters of {cluster}"
+            detail = (
+                f"the intervals of {name} are over clusters of {column}, those of the differences over "
+                f"{units}; --cluster {column} takes the same"
+            )
+            yield {"code": "other_clusters", "detail": detail, "runs": [name], "tasks": []}
 
 
 def _ends(a: RunRows, b: RunRows) -> Ends:
