@@ -254,3 +254,35 @@ def test_parts_as_high_as_a_share_of_the_window_keep_their_height() -> None:
         assert column(shown) == [RED, LIME, BLUE], name
         assert shown.facts["captured"] == [1280, 2400], name
         assert codes(shown) == set(), name
+
+
+def test_what_comes_into_view_is_seen_though_the_page_would_hide_it_again() -> None:
+    """Parts that are revealed in view are all seen, each way to reveal them; what is never seen stays so."""
+    style = (
+        "<style>div{height:700px;opacity:0;transition:opacity .8s}.in{opacity:1}"
+        "header{position:fixed;top:0;width:100%;height:20px;background:navy}</style>"
+    )
+    parts = "".join(f"<div style='background:rgb({n},{n},9)'></div>" for n in range(20, 26))
+    toggle = "all.forEach(e=>e.classList.toggle('in',e.getBoundingClientRect().top<innerHeight-90))"
+    ways = {
+        "observed": "new IntersectionObserver(es=>es.forEach(e=>e.target.classList.toggle('in',e.isIntersecting)),"
+        "{threshold:.3})",
+        "once": "new IntersectionObserver(es=>es.forEach(e=>e.isIntersecting&&e.target.classList.add('in')))",
+        "scrolled": f"(onscroll=()=>{toggle},onscroll(),{{observe(){{}}}})",
+        "later": f"(onscroll=()=>setTimeout(()=>{toggle},99),onscroll(),{{observe(){{}}}})",
+    }
+    found = drawn(
+        {
+            name: f"{HEAD}{style}{parts}<script>const all=document.querySelectorAll('div');"
+            f"const o={way};all.forEach(e=>o.observe(e))</script>"
+            for name, way in ways.items()
+        }
+        | {"unseen": f"{HEAD}{style}{parts}<header></header>"}
+    )
+    for name in ways:
+        assert column(found[name]) == SHADES[:6], name
+        assert codes(found[name]) == set(), name
+    held = {name: shown.facts.get("reveals_held") for name, shown in found.items()}
+    assert all(held[name] for name in ("observed", "scrolled", "later"))
+    assert held["once"] is held["unseen"] is None
+    assert column(found["unseen"])[0] == NAVY

@@ -1,5 +1,5 @@
 // Runs before any script of the page, in every frame. $REPORT is the name of a function that the browser
-// gives us; the page never sees it. $SEED is a number.
+// gives us; the page never sees it. $SEED is a number, $HOLD the name of an event that only we know.
 (() => {
   "use strict";
   const report = globalThis[$REPORT];
@@ -114,4 +114,27 @@
     });
   }
   if (globalThis.window) define(globalThis, "print", function () {});
+
+  // Held once, the page is not told that a part of it leaves the view; held twice, nor that it scrolls.
+  if (globalThis.window) {
+    let held = 0;
+    addEventListener($HOLD, () => { held = (held + 1) % 3; }, true);
+    addEventListener("scroll", (e) => { if (held === 2) e.stopImmediatePropagation(); }, true);
+    const Observer = globalThis.IntersectionObserver;
+    const construct = (target, [callback, ...rest], newTarget) => {
+      const been = new WeakSet();
+      const told = function (entries, observer) {
+        const kept = [];
+        for (const entry of entries) {
+          if (entry.isIntersecting) been.add(entry.target);
+          if (entry.isIntersecting || !held || !been.has(entry.target)) kept.push(entry);
+        }
+        if (kept.length) Reflect.apply(callback, this, [kept, observer]);
+      };
+      const given = typeof callback === "function" ? told : callback;
+      return Reflect.construct(target, [given, ...rest], newTarget);
+    };
+    define(globalThis, "IntersectionObserver", new Proxy(Observer, { construct }));
+    define(Observer.prototype, "constructor", globalThis.IntersectionObserver);
+  }
 })();

@@ -45,6 +45,7 @@ def page_facts(page: Page) -> dict[str, Any]:
         "expanded": page.expanded,
         "inner_scrollers": page.inner,
         "fixed_backgrounds": page.backdrops,
+        "reveals_held": page.scrolled.get("held", 0),
     }
     return facts | page.gate.facts() | {key: value for key, value in optional.items() if value}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -10,6 +11,9 @@ from typing import Any
 from beholder.evidence.cdp import Session
 
 SEED = 20_260_101
+
+HOLD = "_" + secrets.token_hex(8)
+"""The event by which a page is held; its name is a secret."""
 
 
 @cache
@@ -21,7 +25,7 @@ def script(name: str) -> str:
 def filled(name: str, **values: object) -> str:
     """One of our scripts with each `$NAME` in it replaced by JSON."""
     source = script(name)
-    for key, value in values.items():
+    for key, value in (values | {"HOLD": HOLD}).items():
         source = source.replace(f"${key}", json.dumps(value))
     return source
 

@@ -33,8 +33,9 @@ async def scroll_through(page: Page) -> None:
         return
     page.scrolled = await _to_the_end(page)
     page.scrolled["gone"] = int(await page.ask("scroll_back.js") or 0)
-    await page.clock.advance(AFTER_SCROLL_S)
-    await draw_frame(page.session, page.frame)
+    await _a_little(page)
+    if unseen := await _unseen(page):
+        page.scrolled["held"] = await _hold(page, unseen)
     if page.expanded is not None and page.expanded["held"]:
         await _expand(page, expand=False)
         await draw_frame(page.session, page.frame)
@@ -62,6 +63,33 @@ async def _to_the_end(page: Page) -> JSON:
         await draw_frame(page.session, page.frame)
         await page.clock.advance(AFTER_SCROLL_S)
     return found | {"ended": False}
+
+
+async def _hold(page: Page, unseen: int) -> int:
+    """How many parts are seen after all where the page is not told that it scrolls back to its top.
+
+    Pages that reveal their parts as they come into view often hide them again once they leave it.
+    """
+    await page.ask("hold.js", TELL=False)
+    await page.ask("scroll.js", FROM=0, STEPS=MAX_SCROLL_STEPS)
+    await page.clock.advance(AT_END_S)
+    await page.ask("hold.js", TELL=False)
+    await page.ask("scroll_back.js")
+    await _a_little(page)
+    revealed = unseen - await _unseen(page)
+    if revealed <= 0:
+        await page.ask("hold.js", TELL=True)
+        await _a_little(page)
+    return max(0, revealed)
+
+
+async def _unseen(page: Page) -> int:
+    return int(await page.ask("unseen.js") or 0)
+
+
+async def _a_little(page: Page) -> None:
+    await page.clock.advance(AFTER_SCROLL_S)
+    await draw_frame(page.session, page.frame)
 
 
 async def _expand(page: Page, *, expand: bool) -> bool:

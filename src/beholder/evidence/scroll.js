@@ -17,6 +17,8 @@
     seen.push([found, found.getBoundingClientRect().top + scrollY]);
   };
   let ended = true, steps = $FROM;
+  // From within a frame on: what is scrolled to before one would be scrolled away again before it is drawn.
+  await frame();
   for (let y = (steps + 1) * step; y < root.scrollHeight; y += step) {
     if (steps >= $STEPS) { ended = false; break; }
     steps++;

@@ -90,6 +90,7 @@
       const middle = best.getBoundingClientRect();
       const place = (one) => one.getBoundingClientRect().top + target.scrollTop;
       const seen = [];
+      await frame();
       for (let i = 1; i <= $STEPS && i * shown < target.scrollHeight; i++) {
         target.scrollTop = i * shown;
         await frame();
