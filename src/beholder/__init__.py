@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from beholder.report import write_reports
     from beholder.run.conductor import RunResult, judge_run
     from beholder.run.evidence import EvidenceResult, EvidenceSpec, prepare_files
+    from beholder.run.judgement import Judgement
     from beholder.run.open_judge import SyncJudge, open_judge
-    from beholder.run.reward import AsyncJudge, Judgement
+    from beholder.run.reward import AsyncJudge
     from beholder.run.spec import RunSpec
     from beholder.tasks import load_tasks
     from beholder.verdicts import parse_verdict
@@ -92,7 +93,7 @@ _HOMES = {
     "EvidenceResult": "beholder.run.evidence",
     "EvidenceSpec": "beholder.run.evidence",
     "JudgeError": "beholder.errors",
-    "Judgement": "beholder.run.reward",
+    "Judgement": "beholder.run.judgement",
     "MissingTool": "beholder.errors",
     "NetworkPolicy": "beholder.records",
     "Protocol": "beholder.records",

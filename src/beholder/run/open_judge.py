@@ -12,8 +12,9 @@ from types import TracebackType
 from typing import Any, TypedDict, TypeVar, Unpack
 
 from beholder.records import NetworkPolicy
+from beholder.run.judgement import Judgement
 from beholder.run.plan import Plan, plan_judging
-from beholder.run.reward import Asked, AsyncJudge, Judgement, opened
+from beholder.run.reward import Asked, AsyncJudge, opened
 from beholder.run.rollout import Handed
 from beholder.run.spec import RunSpec
 

@@ -14,8 +14,7 @@ import asyncio
 import contextlib
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
@@ -25,9 +24,9 @@ from beholder.evidence.engine import EvidenceEngine
 from beholder.evidence.slots import default_workers
 from beholder.judges import RetryPolicy
 from beholder.protocols import protocol_for, task_columns
-from beholder.records import OutcomeKind, Route, Task
-from beholder.rows import rationale_of
+from beholder.records import Route, Task
 from beholder.run.budget import Budget, spent_before
+from beholder.run.judgement import Judgement, judgement_of
 from beholder.run.opening import (
     close_desks,
     engine_for,
@@ -51,42 +50,6 @@ ANY_MODEL = "*"
 
 Asked = Task | Mapping[str, Any]
 """A task, or its row as a task file has it: `task_id` and the columns that the prompt uses."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """What one submission came to.
-
-    Attributes:
-        task_id: The task.
-        rollout: What tells submissions of one task apart: the first 32 digits of a digest of their files'
-            names and contents. The ledger and `row` have it as `model`.
-        outcome: `scored`; `absent`: the submission's own fault; `unscored`: ours, or the judge's.
-        reason: The code of what was wrong; None if it is scored. `detail` says it in words.
-        score: `main_score` of the row: the exact score as the nearest number. Of an absent submission the
-            minimum, or None where the protocol leaves such out. None if it is unscored.
-        passed: Whether it reaches the protocol's pass mark; None without one, and if it is unscored.
-        criteria: Each criterion's mean over the scored repeats; empty unless it is scored.
-        rationale: The judge's words.
-        pictures: What the judge saw.
-        calls: Answers that were received for this; 0 if the ledger had them all.
-        cost_usd: Of these; None if a price is unknown.
-        row: Everything: the fields of a row of `judge_results.jsonl`.
-    """
-
-    task_id: str
-    rollout: str
-    outcome: OutcomeKind
-    reason: str | None
-    detail: str
-    score: int | float | None
-    passed: bool | None
-    criteria: Mapping[str, int | float]
-    rationale: str
-    pictures: tuple[Path, ...]
-    calls: int
-    cost_usd: Decimal | None
-    row: Mapping[str, Any] = field(repr=False)
 
 
 class AsyncJudge:
@@ -139,7 +102,7 @@ class AsyncJudge:
         self._check()
         cells = {"task_id": task.id, **task.labels, **task.fields} if isinstance(task, Task) else task
         columns = task_columns(self._plan.protocol)
-        if isinstance(submission, str | os.PathLike):
+        if isinstance(submission, os.PathLike):
             self._check_apart(Path(submission))
         asked, begun = read_task(cells, **columns), asyncio.Event()
         running = asyncio.create_task(self._in_turn(asked, submission, begun))
@@ -197,7 +160,7 @@ class AsyncJudge:
             await asyncio.to_thread(source.close)
         if row["outcome"] == "unscored" and self._stop.is_set:
             raise self._stopped()
-        return _judgement(row, self._out.path, progress)
+        return judgement_of(row, self._out.path, progress)
 
     # --- open, stopped, closed ------------------------------------------------------------------
 
@@ -248,24 +211,6 @@ class AsyncJudge:
 def _desk_of(rollout: Rollout, desk: Desk) -> Desk:
     """A desk whose evidence, prompt and replies lie in the rollout's own folder."""
     return replace(desk, seat=replace(desk.seat, folder=f"{rollout.word}/{desk.seat.folder}"))
-
-
-def _judgement(row: Mapping[str, Any], out_dir: Path, progress: Progress) -> Judgement:
-    return Judgement(
-        task_id=row["task_id"],
-        rollout=row["model"],
-        outcome=row["outcome"],
-        reason=row["reason"],
-        detail=row["main_score_error"] or "",
-        score=row["main_score"],
-        passed=row["pass"],
-        criteria=row["scores"],
-        rationale=rationale_of(row),
-        pictures=tuple(out_dir / picture["path"] for picture in row["evidence"]["images"]),
-        calls=progress.calls,
-        cost_usd=None if progress.unpriced else progress.cost_usd,
-        row=row,
-    )
 
 
 @contextlib.asynccontextmanager

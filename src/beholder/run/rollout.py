@@ -20,8 +20,8 @@ from beholder.run.task import submission_sha256
 from beholder.tasks import open_folder
 from beholder.tasks.submissions import MAX_ARTIFACTS, MAX_RESPONSE_BYTES, is_submission, pin_file
 
-Handed = str | os.PathLike[str] | Mapping[str, bytes | str]
-"""A path of a folder or a file, or what is in each file, by name; a text is UTF-8."""
+Handed = os.PathLike[str] | Mapping[str, bytes | str]
+"""A folder or a file, or what is in each file, by name. No bare text, which may be a path or a page."""
 
 RESPONSE, ARTIFACTS = "response.txt", "artifacts/"
 MAX_NAME_BYTES, MAX_PATH_BYTES = 255, 2000
@@ -101,11 +101,12 @@ def pin_rollout(task_id: str, handed: Handed) -> Rollout:
     """
     if isinstance(handed, Mapping):
         rollout = _of_files(task_id, _encoded(handed))
-    elif isinstance(handed, str | os.PathLike):
+    elif isinstance(handed, os.PathLike):
         rollout = _of_path(task_id, Path(os.path.abspath(handed)))  # noqa: PTH100 - a link stays a link
     else:
         raise TypeError(
-            f"a submission is a path, or a mapping of file names to contents, not {type(handed).__name__}"
+            f"a submission is a Path, or a mapping of file names to contents, not {type(handed).__name__}; "
+            'a page goes by a name, such as {"index.html": text}'
         )
     word = submission_sha256(rollout.submission)[:WORD_CHARACTERS]
     return replace(rollout, submission=replace(rollout.submission, model=word))

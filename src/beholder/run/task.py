@@ -155,7 +155,7 @@ class TaskJudge:
         if stored is not None and stored.get("submission_sha256") == digest:
             made_under = str(stored.get("evidence_sha256"))
             kept = made_under == self.plan.evidence_sha256 or self.out.ledger.has_reply(
-                submission.task_id, made_under
+                submission.task_id, submission.model, made_under
             )
             evidence = self._stored(case, stored) if kept else None
             if evidence is not None and await asyncio.to_thread(same_beside, submission, evidence):

@@ -199,12 +199,13 @@ class Ledger:
             ),
         )
 
-    def has_reply(self, task_id: str, evidence_sha256: str) -> bool:
-        """Whether a task was answered under an evidence policy: its evidence then stays what it was."""
+    def has_reply(self, task_id: str, model: str, evidence_sha256: str) -> bool:
+        """Whether a submission was answered under an evidence policy: its evidence stays what it was."""
         rows = self._reader.execute(
             "SELECT key FROM calls WHERE task_id = ? AND state = 'replied'", (_blob(task_id),)
         )
-        return any(json.loads(text)["evidence_sha256"] == evidence_sha256 for (text,) in rows)
+        keys = (json.loads(text) for (text,) in rows)
+        return any((key["model"], key["evidence_sha256"]) == (model, evidence_sha256) for key in keys)
 
     async def intend(self, key: CallKey, request: Mapping[str, Any], number: int) -> Attempt:
         """Commit that a request is about to be sent."""
