@@ -189,6 +189,10 @@ def test_criteria_alone_suffice(tmp_path: Path) -> None:
         (("[routing]", '[prompt]\nplaceholders = [""]\n[routing]'), "'' names no column"),
         (("[routing]", "[judge]\ntemperature = -1\n[routing]"), "-1 is below 0"),
         (("[routing]", 'rationale = ""\n[routing]'), "rationale: is empty"),
+        (
+            ("max = 10", "max = 10\n[[criteria]]\nkey = '\u00e9'\n[[criteria]]\nkey = 'e\u0301'"),
+            "given 2 times",
+        ),
         (("schema = 1", "schema = 1\nrationale = [1]"), "rationale: input should be a valid string"),
         (("schema = 1", 'schema = 1\nreply = "lines"\nrationale = "a"'), "is a criterion's key too"),
     ],
@@ -307,6 +311,17 @@ def test_a_name_that_is_none_gets_one_that_is(tmp_path: Path, name: str) -> None
         write_starter(name)
     with pytest.raises(ProtocolError, match=r"make the folder .*sub first"):
         write_starter("posters", tmp_path / "sub" / "p.toml")
+
+
+def test_what_hardly_anybody_means_is_noted(tmp_path: Path) -> None:
+    """A suffix that nothing here shows, and braces that were doubled for a program's format function."""
+    done = run(command("protocols", "check", protocol_file(tmp_path, SMALL.replace(".png", ".xyz"))))
+    assert done.returncode == 0
+    assert "note: routing.visual: nothing here shows .xyz; a task" in done.stdout
+    for words, noted in (('{{"a": 1}}', True), ('{"a": {"b": 1}}', False)):
+        (tmp_path / "w.txt").write_text(words)
+        done = run(command("protocols", "pin", "gis-bench", "--prompt-file", tmp_path / "w.txt"))
+        assert ("save it with single ones" in done.stdout) == noted
 
 
 def test_a_built_in_protocol_can_be_checked_by_its_id() -> None:

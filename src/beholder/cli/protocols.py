@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -98,6 +99,7 @@ def protocols_check(file: str, *, as_json: bool) -> None:
 def _notes(protocol: Protocol) -> list[str]:
     """What a protocol may say, and hardly anybody means."""
     from beholder.protocols import builtin_ids
+    from beholder.records import SHOWN_SUFFIXES
     from beholder.scoring import score_range
 
     notes = []
@@ -106,6 +108,12 @@ def _notes(protocol: Protocol) -> list[str]:
     if mark is not None and not low < mark <= high:
         result = "every task that is scored passes" if mark <= low else "no task can pass"
         notes.append(f"score.pass_at = {mark} and main runs from {float(low):g} to {float(high):g}: {result}")
+    strange = [suffix for suffix in protocol.routing.visual if suffix not in SHOWN_SUFFIXES]
+    if strange:
+        notes.append(
+            f"routing.visual: nothing here shows {', '.join(strange)}; a task with only such a file stays "
+            "unscored (missing_tool)"
+        )
     if protocol.id in builtin_ids() and protocol.source != protocol.id:
         notes.append(
             f"id = {protocol.id!r} is a built-in protocol's; choose another, or results are mixed up"
@@ -132,7 +140,8 @@ def protocols_pin(protocol: str, prompt_file: Path, *, as_json: bool) -> None:
     """Hashes of a protocol with your own wording, to publish beside your numbers."""
     from beholder.protocols import describe_protocol, load_protocol
 
-    described = describe_protocol(load_protocol(protocol, prompt_file=prompt_file))
+    loaded = load_protocol(protocol, prompt_file=prompt_file)
+    described = describe_protocol(loaded)
     if as_json:
         print_json(described)
         return
@@ -141,6 +150,11 @@ def protocols_pin(protocol: str, prompt_file: Path, *, as_json: bool) -> None:
     click.echo(f"  question_sha256 {described['hashes']['question_sha256']}")
     found = ", ".join(described["prompt"]["placeholders"]) or "none"
     click.echo(f"  placeholders    {found}")
+    if re.search(r"\{\{.*\}\}", loaded.prompt.template, re.DOTALL):
+        click.echo(
+            "note: {{ and }} are sent as they stand; if the wording was doubled for a program's format"
+        )
+        click.echo("      function, save it with single ones")
     click.echo(f"Run it:  beholder judge-run --protocol {protocol} --prompt-file {prompt_file} …")
     click.echo("Pin it in a protocol file of your own:")
     placeholders = ", ".join(f'"{name}"' for name in described["prompt"]["placeholders"])

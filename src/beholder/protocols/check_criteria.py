@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
@@ -20,9 +21,11 @@ def criteria_findings(
     if not criteria:
         message = "there is none; add one, such as [[criteria]] with key, question, min and max"
         yield Finding(path=(where,), message=message, follows=True)
-    for key, count in Counter(criterion.key for criterion in criteria).items():
+    # Equal to the eye is equal: a judge would not tell the two spellings of an accent apart.
+    keys = [unicodedata.normalize("NFC", criterion.key) for criterion in criteria]
+    for key, count in Counter(keys).items():
         if count > 1:
-            last = max(at[n] for n, criterion in enumerate(criteria) if criterion.key == key)
+            last = max(at[n] for n, other in enumerate(keys) if other == key)
             message = f"criterion {key!r}: given {count} times; give each criterion a key of its own"
             yield Finding(path=(where, last, "key"), message=message)
     for position, criterion in zip(at, criteria, strict=True):
