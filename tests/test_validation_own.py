@@ -60,6 +60,24 @@ def test_a_task_without_rules_is_good(tmp_path: Path, nothing: object) -> None:
     assert not validate_run(file, run_dir, protocol=CLAW).problems
 
 
+@pytest.mark.parametrize(
+    ("rubric", "words"),
+    [
+        (True, "is true, which asks nothing; write a text"),
+        ("null", "is null, which asks nothing"),
+        (" NaN ", "is NaN, which asks nothing"),
+        (["a", "b"], "criteria.1: is no table; write a table"),
+        ("None of the figures is invented.", ""),
+    ],
+)
+def test_a_rubric_that_asks_nothing_is_told(tmp_path: Path, rubric: object, words: str) -> None:
+    """What a program writes for an empty cell is no question to pay for."""
+    file, run_dir = claw_run(tmp_path, [claw_task("a", rubric)], {"a": {"response.txt": "words"}})
+    told = [problem.detail for problem in validate_run(file, run_dir, protocol=CLAW).problems]
+    assert len(told) == bool(words)
+    assert words in "".join(told)
+
+
 def test_the_command_tells_the_protocol_by_the_tasks(tmp_path: Path) -> None:
     """Without --protocol, rubrics are checked where the tasks have them; exit 2."""
     file, run_dir = claw_run(tmp_path, [claw_task("a", {"x": 1})], {"a": {"response.txt": "words"}})

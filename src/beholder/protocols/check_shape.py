@@ -72,6 +72,8 @@ def shape_finding(item: Any, prefix: Place = ()) -> Finding:
             path=path, message="is no list; begin each criterion with [[criteria]], in two brackets"
         )
     message = f"{item['msg'][0].lower()}{item['msg'][1:]}"
+    if kind in {"dataclass_type", "model_type", "model_attributes_type"}:
+        message = "is no table"
     fix = _FIXES.get(kind, "")
     return Finding(path=path, message=f"{message}; {fix}" if fix else message)
 

@@ -22,6 +22,9 @@ from beholder.records import Criterion, Protocol, Task
 _LIKE_JSON = re.compile(r'\s*(?:\[\s*[{\]]|\{\s*["}])')
 """A text may begin with a bracket; one that begins so was meant as data."""
 
+_ASKS_NOTHING = re.compile(r"\s*(?:true|false|null|none|nan)\s*", re.IGNORECASE)
+"""What a program writes for a cell without a text."""
+
 
 def protocol_for(protocol: Protocol, task: Task) -> Protocol:
     """The protocol as it holds for one task: its criteria and formula are the task's own, if it has such.
@@ -36,6 +39,11 @@ def protocol_for(protocol: Protocol, task: Task) -> Protocol:
     rubric = task.fields[column]
     if not rubric.strip():
         raise ProtocolError(f"{name}: is empty; write a text, or a list of criteria", concerns=task.id)
+    if _ASKS_NOTHING.fullmatch(rubric):
+        raise ProtocolError(
+            f"{name}: is {rubric.strip()}, which asks nothing; write a text, or a list of criteria",
+            concerns=task.id,
+        )
     listed = _listed(rubric, name)
     if listed is None:
         (criterion,) = protocol.criteria
