@@ -7,6 +7,7 @@ import gzip
 from pathlib import Path
 
 import pytest
+from PIL import ImageColor
 
 from beholder.errors import BrokenArtifact, MissingTool
 from beholder.evidence import svg as svg_module
@@ -231,3 +232,28 @@ def test_moving_drawings_are_the_same_bytes() -> None:
     assert len({one.pictures[0].sha256 for one in shown}) == 1
     assert [codes(one) for one in shown] == [set()] * 4
     assert shown[0].facts["animations"]["endless_held_at_ms"] == 3000
+
+
+@pytest.mark.usefixtures("_browser")
+def test_what_moves_into_place_is_seen_in_place() -> None:
+    """SVG's own animations that have ended and stay are seen at their end; others at their start."""
+    freeze = "dur='1s' fill='freeze'"
+    appears = f"<animate attributeName='opacity' values='0;.5;1' begin='a.end+.5s' {freeze}/>"
+    shown = drawn(
+        a=f"{SVG} width='300' height='200'>"
+        "<rect width='0' height='20' fill='red'>"
+        f"<animate id='a' attributeName='width' to='290' {freeze}/></rect>"
+        f"<rect y='30' width='20' height='20' fill='blue' opacity='0'>{appears}<animateTransform "
+        f"attributeName='transform' type='translate' to='200 0' {freeze}/></rect>"
+        "<rect y='60' width='20' height='20' fill='lime' visibility='hidden'>"
+        "<set attributeName='visibility' to='visible' begin='1s'/></rect>"
+        "<rect y='90' width='20' height='20' fill='lime'>"
+        f"<animate attributeName='x' to='200' begin='b.end' {freeze}/>"
+        f"<animate id='b' attributeName='y z' to='9' begin='c.end' {freeze}/>"
+        f"<animate id='c' attributeName='y' to='150' begin='b.end;click' {freeze}/>"
+        "<animate attributeName='x' to='250' dur='9s' fill='freeze'/></rect></svg>"
+    )
+    picture = pixels(shown["a"].pictures[0])
+    points = {(280, 10): "red", (210, 40): "blue", (10, 70): "lime", (10, 100): "lime", (210, 100): "white"}
+    for place, colour in points.items():
+        assert picture.getpixel(place) == ImageColor.getrgb(colour), place
