@@ -64,6 +64,12 @@ def test_nothing_to_test_is_said() -> None:
     assert sign_flip_test([]).p_value is None
 
 
+def test_flips_that_balance_have_a_p_value_of_1() -> None:
+    """Exactly: 12 against 11 is as even as 23 can be, and nothing near 1 is printed as many nines."""
+    assert {mcnemar_exact(n, n + more) for n in range(200) for more in (0, 1)} == {1.0}
+    assert (mcnemar_exact(5, 7) or 0) < 1
+
+
 @given(st.integers(0, 60), st.integers(0, 60))
 def test_mcnemars_exact_test_is_statsmodels(only_first: int, only_second: int) -> None:
     """Whatever passes in both or in neither plays no part."""

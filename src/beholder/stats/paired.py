@@ -84,8 +84,8 @@ def mcnemar_exact(only_first: int, only_second: int) -> float | None:
     with the binomial distribution in place of its limit.
     """
     n = only_first + only_second
-    if n == 0:
-        return 1.0
+    if abs(only_first - only_second) <= 1:
+        return 1.0  # exactly, which the distribution's rounding may miss
     from scipy.special import bdtr
 
     return min(1.0, 2 * float(bdtr(min(only_first, only_second), n, 0.5)))
