@@ -387,6 +387,22 @@ def test_a_narrow_terminal_breaks_no_number() -> None:
     assert "p McNemar" in said
 
 
+def test_many_pairs_are_one_table_in_the_terminal() -> None:
+    """Three pairs with their tasks; of six, where the tasks are to be found."""
+    from rich.console import Console
+
+    from beholder.compare.terminal import comparison_tables
+
+    console = Console(width=160)
+    for names, listed in (("ABC", 3), ("ABCD", 0)):
+        runs = {name: replace(A, name=name) for name in names}
+        with console.capture() as text:
+            for part in comparison_tables(compare_runs(runs).document):
+                console.print(part)
+        assert text.get().count("tasks that differ") == listed
+        assert ("-o compare.html" in text.get()) is (listed == 0)
+
+
 def test_runs_without_a_common_task_say_so() -> None:
     """Nothing is compared, and that is no quiet table of dashes."""
     other = held("C", [{**one, "task_id": f"x{one['task_id']}"} for one in rows_of("C", [PASS, FAIL])])

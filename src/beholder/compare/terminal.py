@@ -16,6 +16,8 @@ from beholder.report.terminal import results_table, visible
 
 Json = Mapping[str, Any]
 SHOWN_ITEMS = 20
+DETAILED = 3
+"""Pairs whose groups and tasks are listed: those of eight runs' 28 would be a thousand lines."""
 WIDE = 120
 """Columns of a terminal that hold a pair's figures in one line; with fewer they are two tables."""
 
@@ -40,6 +42,12 @@ def comparison_tables(document: Json, *, plain: bool = False, width: int = WIDE)
         yield _pairs(document, title, _MEANS, plain=plain)
         yield _pairs(document, "", _TESTS, plain=plain)
     yield Text("Differences are second less first. " + document["test_method"], style="" if plain else "dim")
+    if len(document["pairs"]) > DETAILED:
+        yield Text(
+            f"Groups and tasks of {len(document['pairs'])} pairs: compare two runs, or write a page with "
+            "-o compare.html."
+        )
+        return
     for pair in document["pairs"]:
         for label, values in pair["groups"].items():
             yield _group(pair, label, values, document, plain=plain)
