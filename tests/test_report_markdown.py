@@ -108,8 +108,8 @@ def test_differences_stand_in_a_table(tmp_path: Path) -> None:
     other = Run(name="borea|", rows=run.rows, summary=run.summary)
     text = render_markdown(build_view([run, other]))
     line = next(line for line in text.splitlines() if line.startswith(r"| atlas | borea\|"))
-    assert line.startswith(r"| atlas | borea\| | **0.0** |")
-    assert line.endswith("| 0 | 0 | 6 | 0 | 0 |")
+    assert line.startswith(r"| atlas | borea\| | 6 | **0.0** |")
+    assert line.endswith("| 0 | 0 | 6 | – | 0 | 0 |")
 
 
 def test_a_long_run_s_report_says_what_it_leaves_out(tmp_path: Path) -> None:
@@ -122,3 +122,20 @@ def test_a_long_run_s_report_says_what_it_leaves_out(tmp_path: Path) -> None:
     assert text.count("<details>") == MOST_WORDS
     assert "w0" in text
     assert "w29\n" not in text
+
+
+def test_a_difference_tells_its_tasks_and_what_they_could_show() -> None:
+    """How many are in common, and the smallest difference that so many would find."""
+    rows = {name: outdir.varied_rows(name, seed) for seed, name in enumerate(("one", "two"))}
+    runs = [Run(name=name, rows=own, summary=outdir.summary(name, own)) for name, own in rows.items()]
+    view = build_view(runs)
+    assert view.differences is not None
+    (pair,) = view.differences.pairs
+    lines = render_markdown(view).splitlines()
+    at = next(number for number, line in enumerate(lines) if line.startswith("| First | Second | Common |"))
+    cells = [cell.strip() for cell in lines[at + 2].strip("|").split("|")]
+    head = [cell.strip() for cell in lines[at].strip("|").split("|")]
+    told = dict(zip(head, cells, strict=True))
+    one = pair.difference
+    assert (told["Common"], told["Detectable"]) == (str(one.tasks), one.detectable)
+    assert int(told["Better"]) + int(told["Worse"]) + int(told["Equal"]) == one.tasks

@@ -131,20 +131,22 @@ def _differences(view: ReportView) -> list[str]:
     head = [
         "First",
         "Second",
+        "Common",
         "Second less first",
         "95% interval",
         "p, corrected",
         "Better",
         "Worse",
         "Equal",
+        "Detectable",
     ]
     head += ["Passes gained", "Passes lost"] * passing
     rows = []
     for pair in view.differences.pairs:
         one, passes = pair.difference, pair.passes
         interval = one.interval if one.interval != numbers.DASH else escape(one.why_none)
-        row = [*map(escape, pair.names), f"**{one.difference}**", interval, escape(one.p_value)]
-        row += [str(one.better), str(one.worse), str(one.equal)]
+        row = [*map(escape, pair.names), numbers.count(one.tasks), f"**{one.difference}**", interval]
+        row += [escape(one.p_value), str(one.better), str(one.worse), str(one.equal), one.detectable]
         gained = [passes.only_second, passes.only_first] if passes else [numbers.DASH] * 2
         rows.append([*row, *map(str, gained if passing else ())])
     lines = ["## Differences", "", *table(head, rows, numeric=range(2, len(head)))]
