@@ -34,7 +34,7 @@ async def scroll_through(page: Page) -> None:
     page.scrolled = await _to_the_end(page)
     page.scrolled["gone"] = int(await page.ask("scroll_back.js") or 0)
     await _a_little(page)
-    if unseen := await _unseen(page):
+    if page.scrolled.get("ended") and (unseen := await _unseen(page)):
         page.scrolled["held"] = await _hold(page, unseen)
     if page.expanded is not None and page.expanded["held"]:
         await _expand(page, expand=False)
