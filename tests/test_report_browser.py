@@ -417,7 +417,7 @@ def test_a_dot_of_a_plot_leads_to_its_item(opened: Watched) -> None:
     eventually(page, "document.querySelector('#item').open")
 
 
-@pytest.mark.parametrize("width", [390, 820, 1440])
+@pytest.mark.parametrize("width", [320, 390, 820, 1440])
 def test_no_width_scrolls_sideways(opened: Watched, width: int) -> None:
     """The page fits a phone, a tablet and a desk, with an item open, alone or beside another."""
     page = opened.page
