@@ -89,6 +89,14 @@ AROUND = [
     Case("wrapped under another's name", f'{{"previous_run": {GOOD}}}', "missing_key", about="legible"),
     Case("wrapped twice", f'{{"result": {{"scores": {GOOD}}}}}', "missing_key"),
     Case("two wrapped that differ", f'{{"scores": {GOOD}, "result": {OTHER}}}', "ambiguous", about="legible"),
+    Case("wrapped beside, and another", GOOD[:-1] + f', "scores": {OTHER}}}', "ambiguous", about="legible"),
+    Case("wrapped beside, and the same", GOOD[:-1] + f', "scores": {GOOD}}}', SCORES),
+    Case(
+        "words on each criterion beside",
+        GOOD[:-1] + ', "assessment": {"legible": "large type", "layout": "even"}}',
+        SCORES,
+    ),
+    Case("an earlier one told beside", GOOD[:-1] + f', "metadata": {{"previous_run": {OTHER}}}}}', SCORES),
     Case(
         "half wrapped",
         '{"legible": 14, "more": {"colour": 0.35, "layout": 5, "signed": true}}',

@@ -57,23 +57,33 @@ class Candidate:
 def find_candidates(scan: Scan, question: Question) -> list[Candidate]:
     """Every object of the reply that speaks of criteria, in order."""
     criteria = {criterion.key: criterion for criterion in question.criteria}
+    found = (
+        (_candidate(one, holder, place, question.keys, criteria), place)
+        for one in scan.objects
+        for holder, place in _holders(one.object, question.keys)
+    )
+    # Beside a verdict, words on each criterion are no second one.
     return [
-        _candidate(found, holder, place, question.keys, criteria)
-        for found in scan.objects
-        for holder, place in _holders(found.object, question.keys)
+        candidate
+        for candidate, place in found
+        if not place.beside or any(reading.value is not None for reading in candidate.readings.values())
     ]
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where in an outermost object a holder of criteria was found."""
+    """Where in an outermost object a holder of criteria was found; `beside`: that object is one, too."""
 
     wrapped: bool
     trusted: bool
+    beside: bool = False
 
 
 def _holders(root: Object, keys: Keys) -> Iterator[tuple[Object, _Place]]:
-    """The objects that name a criterion: `root`, or else the outermost such ones inside it."""
+    """The objects that name a criterion: `root`, or else the outermost such ones inside it.
+
+    With `root` also those in it where a whole verdict would be taken from: they must say the same.
+    """
     pending: list[tuple[Node, _Place]] = [(root, _Place(wrapped=False, trusted=True))]
     while pending:
         node, place = pending.pop()
@@ -84,10 +94,19 @@ def _holders(root: Object, keys: Keys) -> Iterator[tuple[Object, _Place]]:
             pending.extend((item, inside) for item in reversed(node.items))
         elif _names_criterion(node, keys):
             yield node, place
+            if node is root:
+                yield from _beside(root, keys)
         else:
             for member in reversed(node.members):
                 trusted = node is root and fold_key(member.key) in WRAPPERS
                 pending.append((member.value, _Place(wrapped=True, trusted=True) if trusted else inside))
+
+
+def _beside(root: Object, keys: Keys) -> Iterator[tuple[Object, _Place]]:
+    for member in root.members:
+        named = fold_key(member.key) in WRAPPERS and keys.match(member.key) is None
+        if named and isinstance(member.value, Object) and _names_criterion(member.value, keys):
+            yield member.value, _Place(wrapped=True, trusted=True, beside=True)
 
 
 def _names_criterion(node: Object, keys: Keys) -> bool:

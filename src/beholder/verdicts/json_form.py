@@ -1,7 +1,7 @@
 """Replies that should hold one JSON object.
 
-1. Find every outermost object (`scan`). Those with a criterion's name at their top level are candidates; of
-   the others, the objects inside them that have one.
+1. Find every outermost object (`scan`). Those with a criterion's name at their top level are candidates, with
+   what they hold where a wrapped verdict would be taken; of the others, those inside them that have one.
 2. Leave out candidates that repeat the answer format: not one value, but blanks such as `<0 or 1>`.
 3. Candidates must agree in what they say of each criterion, and with several none may be cut or broken.
 4. The candidate that says most must say everything, in an object whose end was reached, or where the cut can
