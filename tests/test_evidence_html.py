@@ -261,6 +261,7 @@ def test_leaving_the_page(tmp_path: Path) -> None:
         "fragment": stays + "<script>location='#x';location.hash='y'</script>",
         "script": stays + "<script>location='javascript:void 0'</script>",
         "mail": stays + "<script>location='mailto:a@example.org'</script>",
+        "back": stays + "<script>setTimeout(()=>{history.back();history.go(-1);history.go(-2)},500)</script>",
     }
     for name, evidence in pages(tmp_path / "undecided", outside, network=NetworkPolicy()).items():
         assert (evidence.status, evidence.reason) == ("unscored", "blocked_resources"), name
@@ -276,6 +277,7 @@ def test_leaving_the_page(tmp_path: Path) -> None:
     for name, evidence in pages(tmp_path / "none", none, network=NetworkPolicy()).items():
         assert (evidence.status, codes(evidence) - {"left_page"}) == ("ok", set()), name
         assert evidence.artifacts[0].facts["outside_hosts"] == [], name
+        assert RED in colours(evidence), name
     two = submission(
         tmp_path / "two",
         {"index.html": HEAD + "<script>location='b.html'</script>", "b.html": HEAD + box("blue")},

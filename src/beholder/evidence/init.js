@@ -115,6 +115,14 @@
   }
   if (globalThis.window) define(globalThis, "print", function () {});
 
+  // In a new tab there is nothing to go back to; here there is the blank page that the tab began with.
+  if (globalThis.window && globalThis.navigation) {
+    const { back, go } = History.prototype, entries = globalThis.navigation;
+    const there = (steps) => steps >= 0 || (entries.currentEntry ? entries.currentEntry.index : 0) + steps >= 0;
+    define(History.prototype, "back", function () { if (there(-1)) back.call(this); });
+    define(History.prototype, "go", function (steps) { if (there(steps | 0)) go.call(this, steps | 0); });
+  }
+
   // Held once, the page is not told that a part of it leaves the view; held twice, nor that it scrolls.
   if (globalThis.window) {
     let held = 0;
