@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from beholder.errors import TaskError
 from beholder.records import Task
 from beholder.tasks import RunDirectory, load_tasks, read_tasks
-from beholder.tasks.files import identity
+from beholder.tasks.cells import identity
 
 
 def task(task_id: str) -> Task:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import ConfigError
-from beholder.tasks.files import identity, read_cells, text
+from beholder.tasks.cells import identity, text
+from beholder.tasks.rows import read_cells
 from beholder.tasks.sheets import NoValue
 
 Scales = Mapping[str, tuple[float, float]]

@@ -1,6 +1,7 @@
 """Task files and run directories -> `Task` and `Submission`, pinned by digest."""
 
-from beholder.tasks.files import FileProblem, TaskFile, has_column, load_tasks, read_task, read_tasks
+from beholder.tasks.files import TaskFile, has_column, load_tasks, read_task, read_tasks
+from beholder.tasks.rows import FileProblem
 from beholder.tasks.submissions import RunDirectory, open_folder
 
 __all__ = [

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from beholder.records import Protocol, Submission, Task
-from beholder.tasks.files import cell_at, identity, text
+from beholder.tasks.cells import cell_at, identity, text
 from beholder.tasks.submissions import inside, is_folder
 from beholder.validation.names import is_system_file
 from beholder.validation.records import Problem, problem_of
