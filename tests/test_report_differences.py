@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +184,17 @@ def test_differences_are_clustered_as_the_means_are() -> None:
     assert (
         view.pairs[0].difference.p_value == "1.000"
     )  # -40 and +10: two of four sign patterns, and their turns
+
+
+def test_ratings_set_against_scores_that_changed_say_so(rated: Path) -> None:
+    """A later run or formula changes the rows, and not `human_agreement.json`."""
+    run = load_run(rated)
+    words = "scores before they changed"
+    assert words not in render_html(build_view([run]))
+    changed = replace(run, summary={**run.summary, "mean": 1.0})
+    assert words in render_html(build_view([changed]))
+    old = replace(changed, human={key: value for key, value in run.human.items() if key != "of"})
+    assert words not in render_html(build_view([old]))
 
 
 def test_what_of_the_ratings_was_not_used_is_told(rated: Path) -> None:

@@ -67,6 +67,8 @@ def human_agreement(ratings: HumanRatings, rows: Sequence[Json], summary: Json) 
         schema            1
         file              name of the ratings' file
         model, judge      whose submissions; who judged them
+        of                {scored, mean, formula_sha256}: the run's, by which a later reader sees whether its
+                          scores are still these
         raters            people's names; [""] where the file names nobody
         tasks             {rated: tasks of the run with any rating, unknown: ids in the file that the run
                           does not have, at most 20, unknown_count}
@@ -104,6 +106,7 @@ def human_agreement(ratings: HumanRatings, rows: Sequence[Json], summary: Json) 
         "file": ratings.file,
         "model": summary.get("model"),
         "judge": (summary.get("judge") or {}).get("model"),
+        "of": {key: summary.get(key) for key in ("scored", "mean", "formula_sha256")},
         "raters": list(ratings.raters),
         "tasks": {
             "rated": len(ratings.tasks) - len(unknown),

@@ -104,7 +104,9 @@ def people_of(runs: Sequence[Run]) -> PeopleView | None:
     return PeopleView(
         method=str(rated[0][1].human.get("method") or ""),
         files=", ".join(dict.fromkeys(str(run.human.get("file") or "") for _, run in rated)),
-        notes=tuple(dict.fromkeys(note for _, run in rated for note in notes_of(run.human))),
+        notes=tuple(
+            dict.fromkeys(note for _, run in rated for note in [*_outdated(run), *notes_of(run.human)])
+        ),
         several_people=any(
             column.get("human_human") for _, run in rated for column in run.human["columns"].values()
         ),
@@ -114,6 +116,17 @@ def people_of(runs: Sequence[Run]) -> PeopleView | None:
             for name, column in run.human["columns"].items()
         ),
     )
+
+
+def _outdated(run: Run) -> list[str]:
+    """Whether the run's scores changed since people's ratings were set against them."""
+    then = run.human.get("of") or {}
+    if all(run.summary.get(key) == value for key, value in then.items()):
+        return []
+    return [
+        f"Of {words.shortened(run.name)}'s scores before they changed: `beholder report` with --human sets "
+        "people against those of now."
+    ]
 
 
 def notes_of(human: Json) -> list[str]:
