@@ -6,6 +6,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -495,3 +497,34 @@ def test_unknown_judge_gets_the_whole_page(tmp_path: Path) -> None:
     assert picture.width_px == 1280
     assert picture.height_px > 3000
     assert picture.transforms == ()
+
+
+def film(path: Path) -> bytes:
+    """One frame of red, then seconds of blue."""
+    writer = cv2.VideoWriter(str(path), cv2.VideoWriter.fourcc(*"VP80"), 10.0, (320, 240))
+    assert writer.isOpened()
+    for at in range(40):
+        writer.write(np.full((240, 320, 3), (0, 0, 255) if at == 0 else (255, 0, 0), np.uint8))
+    writer.release()
+    return path.read_bytes()
+
+
+def test_a_film_in_a_page_stands_at_its_start(tmp_path: Path) -> None:
+    """A film that plays by itself, or is started, shows its first frame, however long the page takes."""
+    video = film(tmp_path / "film.webm")
+    bodies = {
+        "auto": f"{HEAD}<video src=a.webm autoplay muted loop></video>",
+        "asked": f"{HEAD}<video id=v src=a.webm muted></video><script>v.play()</script>",
+    }
+    shown = prepare(
+        *(
+            submission(tmp_path / name, {"index.html": body, "a.webm": video}, show=["index.html"])
+            for name, body in bodies.items()
+        ),
+        min_wait_s=9.0,
+    )
+    for evidence in shown:
+        red, _, blue = pixels(evidence.pictures[0]).getpixel((160, 120))
+        assert red > 200
+        assert blue < 60
+        assert codes(evidence) == set()

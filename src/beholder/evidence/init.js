@@ -115,6 +115,18 @@
   }
   if (globalThis.window) define(globalThis, "print", function () {});
 
+  // Sound and video play by the wall's clock: as moving pictures do, they stand at their start.
+  if (globalThis.window) {
+    let stopped = 0;
+    // Not at "play": what asked for it would be told that it failed.
+    addEventListener("playing", (e) => {
+      const media = e.target;
+      if (!(media instanceof HTMLMediaElement) || ++stopped > 200) return;
+      media.pause();
+      if (media.currentTime) media.currentTime = 0;
+    }, true);
+  }
+
   // In a new tab there is nothing to go back to; here there is the blank page that the tab began with.
   if (globalThis.window && globalThis.navigation) {
     const { back, go } = History.prototype, entries = globalThis.navigation;
