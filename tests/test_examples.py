@@ -287,7 +287,7 @@ def test_drawings_are_xml_and_lists_are_json_but_for_the_broken_one() -> None:
         assert ET.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
     good = json.loads((CLAW / "bureau-large-demo/meeting-minutes/artifacts/actions.json").read_text())
     assert [action["who"] for action in good] == ["Tomas", "Lise"]
-    with pytest.raises(ValueError, match="Expecting value"):
+    with pytest.raises(ValueError, match=r"Expecting value|trailing comma"):
         json.loads((CLAW / "clerk-small-demo/meeting-minutes/artifacts/actions.json").read_text())
 
 

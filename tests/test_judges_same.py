@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
@@ -161,7 +162,7 @@ def test_change_of_the_served_model_is_told(tmp_path: Path) -> None:
         done = run(judge_line(tmp_path, "o", *flags, "--repeats", 3, "--max-connections", 1))
     out = tmp_path / "o"
     assert done.returncode == 0, done.stderr
-    with sqlite3.connect(out / "ledger.sqlite") as ledger:
+    with contextlib.closing(sqlite3.connect(out / "ledger.sqlite")) as ledger:
         per_call = [name for (name,) in ledger.execute("SELECT served_model FROM attempts ORDER BY rowid")]
     assert per_call == ["judge-2026-01"] * 9 + ["judge-2026-02"] * 3
     rows, summary = rows_of(out), summary_of(out)

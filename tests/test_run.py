@@ -476,14 +476,15 @@ def test_several_models_have_an_out_dir_each_and_a_joint_report(tmp_path: Path) 
 def test_a_living_run_keeps_others_out(tmp_path: Path) -> None:
     """A second run on the same out-dir ends at once with a plain message."""
     gis_run(tmp_path, ["a"])
-    with JudgeServer([rule(text=gis_reply(), delay_s=2)]) as server:
+    with JudgeServer([rule(fault="hang")]) as server:
         line = judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1)
         first = subprocess.Popen(
             line, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=environment()
         )
         server.wait_for_requests(1)
         second = run(line)
-        assert first.wait() == 0
+        first.kill()
+        first.wait()
     assert second.returncode == 1
     assert "another run" in second.stderr
 

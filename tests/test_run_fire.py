@@ -307,7 +307,7 @@ def test_chaos_and_twenty_kills_change_no_number(tmp_path: Path) -> None:
     assert last.returncode in {0, 3}, last.stderr
     rows = rows_of(out)
     assert len(rows) == 2000
-    with sqlite3.connect(out / "ledger.sqlite") as db:
+    with contextlib.closing(sqlite3.connect(out / "ledger.sqlite")) as db:
         states = Counter(state for (state,) in db.execute("SELECT state FROM attempts"))
         calls = Counter(state for (state,) in db.execute("SELECT state FROM calls"))
         replied = "SELECT call FROM attempts WHERE state = 'replied' GROUP BY call HAVING count(*) > 1"

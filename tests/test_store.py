@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import json
 import os
@@ -249,9 +250,8 @@ def test_many_intents_of_one_moment_are_committed_together(tmp_path: Path) -> No
 
     async def ask(out: OutDir) -> int:
         await asyncio.gather(*(out.ledger.intend(key(n), {}, 1) for n in range(200)))
-        with sqlite3.connect(out.path / "ledger.sqlite") as db:
+        with contextlib.closing(sqlite3.connect(out.path / "ledger.sqlite")) as db:
             count = db.execute("SELECT count(*) FROM attempts WHERE state = 'sent'").fetchone()[0]
-        db.close()
         return int(count)
 
     out = OutDir(tmp_path / "o", PINS)

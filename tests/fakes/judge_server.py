@@ -488,12 +488,12 @@ class JudgeServer:
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join(10)
 
-    def wait_for_requests(self, count: int, timeout_s: float = 10.0) -> bool:
-        """Block until so many requests have arrived; False if they do not come in time."""
+    def wait_for_requests(self, count: int, timeout_s: float = 90.0) -> None:
+        """Block until so many requests have arrived; fails if they do not come in time."""
         deadline = time.monotonic() + timeout_s
-        while len(self.requests) < count and time.monotonic() < deadline:
+        while len(self.requests) < count:
+            assert time.monotonic() < deadline, f"{len(self.requests)} of {count} requests have come"
             time.sleep(0.005)
-        return len(self.requests) >= count
 
     async def serve(self) -> None:
         """Listen until `stop` is called."""

@@ -6,6 +6,7 @@ here are only for what the file writes differently (`prompt`, `score`, `absent`)
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -212,13 +213,14 @@ def _plain_schema(part: Any) -> Any:
 
 def _in_file_words(part: dict[str, Any], noun: Any) -> dict[str, Any]:
     """A section's schema with the keys as the file spells them and the words of the noun's docstring."""
-    words = _attribute_words(noun.__doc__ or "")
+    text = inspect.getdoc(noun) or ""  # a newer Python takes the indent off by itself
+    words = _attribute_words(text)
     properties = {
         _SPELLED.get(name, name): ({"description": words[name]} if name in words else {}) | item
         for name, item in part.get("properties", {}).items()
     }
     required = [_SPELLED.get(name, name) for name in part.get("required", [])]
-    first_line = (noun.__doc__ or "").split("\n")[0]
+    first_line = text.split("\n")[0]
     return {
         **part,
         "description": first_line,
@@ -233,7 +235,7 @@ def _attribute_words(docstring: str) -> dict[str, str]:
     found: dict[str, str] = {}
     names: list[str] = []
     for line in docstring.partition("Attributes:")[2].splitlines():
-        begins = re.match(r" {8}([a-z_0-9]+(?:, [a-z_0-9]+)*): (.*)", line)
+        begins = re.match(r" {4}([a-z_0-9]+(?:, [a-z_0-9]+)*): (.*)", line)
         if begins:
             names = begins[1].split(", ")
             found |= dict.fromkeys(names, begins[2])

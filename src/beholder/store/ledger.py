@@ -149,19 +149,24 @@ class Ledger:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        try:
-            self._reader = sqlite3.connect(path, isolation_level=None)
-            self._reader.execute("PRAGMA journal_mode=WAL")
-            version = self._reader.execute("PRAGMA user_version").fetchone()[0]
-            if version > SCHEMA_VERSION:
-                raise StoreError(f"{path}: written by a newer beholder; update this one", slug="newer")
-            if version == 0:
-                self._reader.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
-            self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-            self._db.execute("PRAGMA synchronous=FULL")
-            lost = self._reader.execute("SELECT count(*) FROM attempts WHERE state = 'sent'").fetchone()[0]
-        except sqlite3.Error as error:
-            raise _store_error(path, error) from None
+        with contextlib.ExitStack() as opened:
+            try:
+                self._reader = sqlite3.connect(path, isolation_level=None)
+                opened.callback(self._reader.close)
+                self._reader.execute("PRAGMA journal_mode=WAL")
+                version = self._reader.execute("PRAGMA user_version").fetchone()[0]
+                if version > SCHEMA_VERSION:
+                    raise StoreError(f"{path}: written by a newer beholder; update this one", slug="newer")
+                if version == 0:
+                    self._reader.executescript(f"BEGIN;{_SCHEMA}COMMIT;")
+                self._db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+                opened.callback(self._db.close)
+                self._db.execute("PRAGMA synchronous=FULL")
+                counted = self._reader.execute("SELECT count(*) FROM attempts WHERE state = 'sent'")
+                lost = counted.fetchone()[0]
+            except sqlite3.Error as error:
+                raise _store_error(path, error) from None
+            opened.pop_all()
         self.lost_before = int(lost)
         """Attempts that were in flight when an earlier run died: possibly billed, asked again."""
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()

@@ -220,6 +220,8 @@ def _response(path: Path, folder: Path) -> str | None:
 def inside(path: Path, root: Path) -> bool:
     """Whether a path, its links followed, lies below a folder."""
     try:
-        return path.resolve().is_relative_to(root.resolve())
+        resolved = path.resolve()
+        # What is resolved is no link any more but in a loop, which newer versions of Python leave in silence.
+        return not resolved.is_symlink() and resolved.is_relative_to(root.resolve())
     except (OSError, RuntimeError):  # a loop of links
         return False
