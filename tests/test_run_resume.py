@@ -47,6 +47,21 @@ def test_a_changed_picture_beside_a_page_is_another_submission(tmp_path: Path) -
     assert rows_of(tmp_path / "o")[0]["evidence"]["images"][0]["sha256"] != first
 
 
+def test_files_that_change_places_are_another_submission(tmp_path: Path) -> None:
+    """Two pictures of a page with each other's names: the same digests, another page."""
+    page_run(tmp_path)
+    root = tmp_path / "run/a/artifacts"
+    picture(root / "other.png", "blue", (300, 200))
+    with JudgeServer([GOOD]) as server:
+        line = judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1)
+        run(line)
+        red, blue = ((root / name).read_bytes() for name in ("map.png", "other.png"))
+        (root / "map.png").write_bytes(blue)
+        (root / "other.png").write_bytes(red)
+        run(line)
+        assert len(server.requests) == 2
+
+
 @pytest.mark.parametrize("change", ["changed", "added"])
 def test_a_flat_pages_folder_of_assets_is_a_part_of_it(tmp_path: Path, change: str) -> None:
     """What a page draws on beside itself is listed; another picture, or the one it lacked, is judged anew."""

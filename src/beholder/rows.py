@@ -80,8 +80,12 @@ def failed_repeat(repeat: int, reason: str, detail: str) -> RepeatResult:
 
 
 def artifact_digests(artifacts: Sequence[ArtifactEvidence]) -> tuple[str, ...]:
-    """The digests that identify a call, sorted: of all files, for a page is drawn with its own beside it."""
-    return tuple(sorted(artifact.sha256 for artifact in artifacts))
+    """What of the files identifies a call, `<sha256> <name>` each, by name.
+
+    Of all files, for a page is drawn with its own beside it; with names, for two that change places are seen in
+    each other's.
+    """
+    return tuple(f"{one.sha256} {one.name}" for one in sorted(artifacts, key=lambda one: one.name))
 
 
 def text_sha256(text: str) -> str:
