@@ -82,8 +82,8 @@ def failed_repeat(repeat: int, reason: str, detail: str) -> RepeatResult:
 def artifact_digests(artifacts: Sequence[ArtifactEvidence]) -> tuple[str, ...]:
     """What of the files identifies a call, `<sha256> <name>` each, by name.
 
-    Of all files, for a page is drawn with its own beside it; with names, for two that change places give another
-    page.
+    Of all files, for a page is drawn with its own beside it; with names, for two that change places make
+    another page.
     """
     return tuple(f"{one.sha256} {one.name}" for one in sorted(artifacts, key=lambda one: one.name))
 
