@@ -58,7 +58,8 @@ class EvidenceEngine:
         limits: What the judge takes.
         texts: Which of the submission's own texts (`response`, `artifacts`) the prompt has a place for beside
             pictures. The text judge is always shown both.
-        workers: Processes that decode, half the pages open at a time; None: `slots.default_workers`.
+        workers: Processes that decode; also for how many pages are open at a time (`slots`); None: by the
+            processors.
         cache_dir: Where rendered results are kept for other runs.
         record, replay: A folder that keeps what the outside answers to pages, or that is all they get of it.
         browser_path, soffice_path: The browser and LibreOffice to use instead of those that are found.

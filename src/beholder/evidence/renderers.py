@@ -34,6 +34,7 @@ from beholder.evidence.office import render_office
 from beholder.evidence.pages import PageRenderer
 from beholder.evidence.record import Record
 from beholder.evidence.serve import ServedFolder
+from beholder.evidence.slots import pages_at_a_time
 from beholder.evidence.soffice import OfficeSuite
 from beholder.evidence.soffice_find import find_soffice
 from beholder.evidence.svg import check_svg, render_svg
@@ -60,8 +61,6 @@ _DECODERS = {
 }
 """Kind -> module and function that a worker runs."""
 
-PAGES_A_WORKER = 2
-"""A page waits for frames half of its time: another one uses the processor meanwhile."""
 
 _LIBRARIES = ("pillow", "pypdfium2", "charset-normalizer", "opencv-python-headless")
 
@@ -89,7 +88,7 @@ class Renderers:
     """All of them, with the cache before them.
 
     Args:
-        workers: Processes that decode, and calls of LibreOffice; each has `PAGES_A_WORKER` pages open.
+        workers: Processes that decode, and calls of LibreOffice; pages as `pages_at_a_time` says.
         network: The user's word on the network.
         record: Where answers from outside are kept, or come from.
         cache: Where results are kept, if anywhere.
@@ -113,7 +112,7 @@ class Renderers:
         self._browser_path = browser_path
         way_out = NetworkPolicy() if record is not None and record.replaying else network
         self._pages = PageRenderer(
-            PAGES_A_WORKER * workers, way_out, browser_path=browser_path, resolver=resolver, dialler=dialler
+            pages_at_a_time(workers), way_out, browser_path=browser_path, resolver=resolver, dialler=dialler
         )
         # One kind of worker for all but videos, whose library is large.
         videos, others = _DECODERS["video"][0], [m for kind, (m, _) in _DECODERS.items() if kind != "video"]

@@ -12,6 +12,12 @@ MOST_WORKERS = 4
 """Each takes memory, and the machine is often meant for other things, too."""
 
 
+PAGES_A_WORKER = 2
+"""A page waits for frames half of its time: another one uses the processor meanwhile."""
+
+PAGES_A_PROCESSOR = 4
+
+
 def processors() -> int:
     """How many processors this process may use; at least 1."""
     if hasattr(os, "sched_getaffinity"):
@@ -22,6 +28,11 @@ def processors() -> int:
 def default_workers() -> int:
     """As many as there are processors, from 2 to `MOST_WORKERS`."""
     return min(MOST_WORKERS, max(2, processors()))
+
+
+def pages_at_a_time(workers: int) -> int:
+    """How many pages are open beside so many workers."""
+    return min(PAGES_A_WORKER * workers, max(workers, PAGES_A_PROCESSOR * processors()))
 
 
 @dataclass
