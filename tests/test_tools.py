@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import os
 import shutil
 import subprocess
@@ -13,7 +15,8 @@ import pytest
 from beholder.errors import MissingTool
 from beholder.evidence.browser import find_browser
 
-TOOLS = Path(__file__).parents[1] / "tools"
+ROOT = Path(__file__).parents[1]
+TOOLS = ROOT / "tools"
 
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="no shell")
@@ -35,3 +38,16 @@ def test_a_browser_that_is_here_is_not_installed_again(tmp_path: Path) -> None:
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+@pytest.mark.parametrize(
+    "path", sorted([*TOOLS.glob("*.py"), *(ROOT / "benchmarks").glob("*.py")]), ids=lambda path: path.name
+)
+def test_what_a_script_asks_of_beholder_is_there(path: Path) -> None:
+    """Every name that a tool or a benchmark imports from beholder, at its top or in a function, exists."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "beholder":
+            module = importlib.import_module(node.module)
+            for name in node.names:
+                if not hasattr(module, name.name):
+                    importlib.import_module(f"{node.module}.{name.name}")

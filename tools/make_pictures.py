@@ -14,7 +14,7 @@ from pathlib import Path
 from PIL import Image
 from playwright.sync_api import Browser, sync_playwright
 
-from beholder.evidence import find_browser
+from beholder.evidence.browser import find_browser
 
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
 COLOURS = 256
