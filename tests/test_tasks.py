@@ -5,6 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
+import subprocess
+import sys
 import tempfile
 import zipfile
 from datetime import date, datetime, time, timedelta
@@ -573,3 +576,37 @@ def test_a_folder_without_rights_is_one_submissions_problem() -> None:
             for folder in locked:
                 folder.chmod(0o755)
     assert found == {"a": ["unreadable"], "b": ["unreadable"], "c": [None]}
+
+
+_PIN_AS_SOMEBODY_ELSE = """
+import os, sys
+from pathlib import Path
+from beholder.tasks.submissions import pin_file
+root = Path(sys.argv[1])
+if os.geteuid() == 0:
+    os.chown(root / "shut", 65534, 65534)
+    os.setuid(65534)
+pinned = pin_file(root / "shut" / "a.png", "shut/a.png", root)
+print(pinned.problem, pinned.problem_detail, sep=": ")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a folder cannot be shut by its mode there")
+def test_a_file_in_a_folder_that_may_not_be_entered_is_unreadable() -> None:
+    """It is told as that, whoever runs it, and ends nothing."""
+    place = Path(tempfile.mkdtemp(prefix="beholder-test-"))  # one that another user may reach, too
+    try:
+        place.chmod(0o755)
+        (place / "shut").mkdir()
+        (place / "shut" / "a.png").write_bytes(b"x")
+        (place / "shut").chmod(0)
+        done = subprocess.run(
+            [sys.executable, "-c", _PIN_AS_SOMEBODY_ELSE, str(place)],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.stdout, done.stderr) == ("unreadable: Permission denied\n", "")
+    finally:
+        (place / "shut").chmod(0o700)
+        shutil.rmtree(place)

@@ -194,6 +194,8 @@ def pin_file(path: Path, name: str, root: Path) -> Artifact:
         descriptor = os.open(resolved, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
         return unusable("missing", "a link to nothing")
+    except PermissionError as error:  # asking further what it is would be refused, too
+        return unusable("unreadable", error.strerror or "cannot be opened")
     except OSError as error:
         kind = "unsafe_path" if not path.is_file() else "unreadable"
         return unusable(kind, error.strerror or "cannot be opened")
