@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 
 from beholder.errors import RendererFailed
@@ -107,3 +109,33 @@ def test_no_room_is_our_fault(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
     with pytest.raises(RendererFailed, match="no folder"):
         make_folder("test", None)
+
+
+def test_a_file_system_without_locks_takes_nothing_away(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders can be made there all the same, and none that somebody may be using is removed."""
+    import fcntl
+
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, os.strerror(errno.ENOLCK))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    folder = make_folder("test", None)
+    age(folder)
+    sweep(place)
+    assert folder.exists()
+    remove_folder(folder)
+    assert not folder.exists()
+
+
+def test_a_folder_that_cannot_be_handed_over_goes(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed half-way leaves neither a folder nor a handle."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "chown", refuse)
+    handles = psutil.Process().num_fds()
+    with pytest.raises(RendererFailed, match="no folder"):
+        make_folder("test", PROGRAM_USER)
+    assert list(place.iterdir()) == []
+    assert psutil.Process().num_fds() == handles

@@ -1,4 +1,4 @@
-"""LibreOffice, many files a call: start-up costs five times what a page of text does.
+"""LibreOffice, many files a call: start-up costs several times what a page of text does.
 
 Files that wait are converted by one call of `soffice --convert-to`, a few calls side by side, each with a
 profile of its own behind the fence. A call writes one output after the other, in the order of its inputs;

@@ -9,7 +9,7 @@ _COMMON = "/org.openoffice.Office.Common"
 _SETTINGS: tuple[tuple[str, str, str], ...] = (
     ("/org.openoffice.Setup/Office", "ooSetupInstCompleted", "true"),
     ("/org.openoffice.Setup/L10N", "ooLocale", "en-US"),
-    # In a profile that no version has used yet, each call draws a hundred test pictures first: 0.7 s of 1.0.
+    # In a profile that no version has used yet, each call draws test pictures first: most of its start-up.
     ("/org.openoffice.Setup/Product", "ooSetupLastVersion", "999.0"),
     (f"{_COMMON}/Misc", "FirstRun", "false"),
     (f"{_COMMON}/Misc", "CrashReport", "false"),

@@ -47,11 +47,17 @@ def make_folder(kind: str, owner: int | None) -> Path:
     _sweep_once(tempfile.gettempdir())
     try:
         folder = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{kind}-"))
+    except OSError as error:
+        raise RendererFailed(f"no folder for temporary files: {error}") from error
+    try:
         if _LOCKS:
             _held[folder] = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-            fcntl.flock(_held[folder], fcntl.LOCK_EX | fcntl.LOCK_NB)
+            # On a file system without locks nobody gets one, so that nobody removes a folder that was left.
+            with contextlib.suppress(OSError):
+                fcntl.flock(_held[folder], fcntl.LOCK_EX | fcntl.LOCK_NB)
         hand_over(folder, owner)
     except OSError as error:
+        remove_folder(folder)
         raise RendererFailed(f"no folder for temporary files: {error}") from error
     return folder
 
