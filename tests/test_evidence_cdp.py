@@ -141,7 +141,11 @@ def test_what_is_gone_answers_nothing_more() -> None:
             with pytest.raises(ProtocolFailure, match="gone"):
                 await asked
 
-    asyncio.run(asyncio.wait_for(scene(), 60))
+    async def in_time() -> None:
+        async with asyncio.timeout(60):
+            await scene()
+
+    asyncio.run(in_time())
 
 
 def test_noise_on_the_pipe_is_the_end_of_it() -> None:

@@ -25,6 +25,7 @@ from PIL import Image
 
 from beholder.errors import MissingTool
 from beholder.evidence.browser import Browser, find_browser, fonts_fingerprint, launch
+from beholder.evidence.cdp import Connection
 from beholder.evidence.engine import EvidenceEngine
 from beholder.evidence.pages import renderer_info
 from beholder.evidence.renderers import Renderers
@@ -42,6 +43,7 @@ from tests.fakes.evidence import (
     prepare,
     submission,
 )
+from tests.fakes.processes import below_with, command_line, kernel_status, left_of
 from tests.fakes.web import canary
 
 ALL = replace(PAGES, select="all")
@@ -59,46 +61,22 @@ def browser() -> Path:
         pytest.skip(str(error))
 
 
-def browsers() -> set[int]:
+def browsers() -> set[psutil.Process]:
     """Processes of browsers that we have started, renderers and all."""
-    found: set[int] = set()
-    # Below us only: other runs of these tests may be under way.
-    for process in psutil.Process().children(recursive=True):
+    found = below_with("beholder-fenced-browser-")
+    for process in list(found):
         with contextlib.suppress(psutil.NoSuchProcess):
-            if any("beholder-fenced-browser-" in part for part in process.cmdline()):
-                found |= {process.pid, *(child.pid for child in process.children(recursive=True))}
+            found |= set(process.children(recursive=True))
     return found
 
 
-def process_state(pid: int) -> str:
-    """What the kernel says of a process, and its command line."""
-    return Path(f"/proc/{pid}/status").read_text() + " ".join(psutil.Process(pid).cmdline())
-
-
-def open_renderer(state: str) -> bool:
-    """Whether a process's state is that of a renderer without a filter on its system calls."""
-    return "--type=renderer" in state and "Seccomp:\t2" not in state
-
-
-def gone(pids: set[int], within_s: float = 30.0) -> bool:
-    """Whether these processes end in time."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        if not any(psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie" for pid in pids):
-            return True
-        time.sleep(0.05)
-    return False
-
-
-async def seen_at_work(before: set[int], what: str = "--type=renderer", within_s: float = 60.0) -> set[int]:
-    """The browser's processes, as soon as one of them has `what` in its command line."""
+async def seen_at_work(before: set[psutil.Process], within_s: float = 60.0) -> set[psutil.Process]:
+    """The browser's processes, as soon as one of them is a renderer."""
     async with asyncio.timeout(within_s):
         while True:
             found = browsers() - before
-            for pid in found:
-                with contextlib.suppress(psutil.NoSuchProcess):
-                    if what in " ".join(psutil.Process(pid).cmdline()):
-                        return found
+            if any("--type=renderer" in command_line(one) for one in found):
+                return found
             await asyncio.sleep(0.05)
 
 
@@ -320,19 +298,19 @@ def test_a_killed_browser_is_nobodys_fault(tmp_path: Path, browser: Path) -> Non
         async with EvidenceEngine(policy, PAGES, BLOCKED, LIMITS) as engine:
             first = await engine.prepare(submission(tmp_path / "a", {"a.html": GOOD}))
             assert first.status == "ok"
-            for pid in browsers():
+            for process in browsers():
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    psutil.Process(pid).kill()
+                    process.kill()
             return (await engine.prepare(submission(tmp_path / "b", {"a.html": GOOD}))).status
 
     assert asyncio.run(scene()) == "ok"
 
 
-def stop(pids: set[int]) -> None:
+def stop(processes: set[psutil.Process]) -> None:
     """Let processes stand still."""
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGSTOP)
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.suspend()
 
 
 async def stopped(path: Path, **options: Any) -> Browser:
@@ -394,7 +372,7 @@ def test_nothing_left_running(tmp_path: Path, browser: Path, monkeypatch: pytest
 
     monkeypatch.setattr("beholder.evidence.browser.make_folder", noted)
     prepare(submission(tmp_path / "a", {"a.html": GOOD}))
-    seen: set[int] = set()
+    seen: set[psutil.Process] = set()
 
     async def scene() -> None:
         async with EvidenceEngine(EvidencePolicy(), PAGES, BLOCKED, LIMITS) as engine:
@@ -405,9 +383,35 @@ def test_nothing_left_running(tmp_path: Path, browser: Path, monkeypatch: pytest
 
     asyncio.run(scene())
     assert seen
-    assert gone(seen | (browsers() - before))
+    assert left_of(seen | (browsers() - before)) == []
     assert len(folders) == 2
     assert not [folder for folder in folders if folder.exists()]
+
+
+def test_cancelled_in_the_moment_of_the_answer(
+    tmp_path: Path, browser: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A cancellation that comes together with the new browser's first answer ends the work all the same."""
+    working: list[asyncio.Task[Any]] = []
+    take = Connection._take
+
+    def taken(self: Connection, message: dict[str, Any]) -> None:
+        take(self, message)
+        monkeypatch.setattr(Connection, "_take", take)
+        working[0].cancel()
+
+    monkeypatch.setattr(Connection, "_take", taken)
+
+    async def scene() -> None:
+        async with EvidenceEngine(EvidencePolicy(), PAGES, BLOCKED, LIMITS) as engine:
+            one = submission(tmp_path / "a", {"a.html": HANGS["busy"]})
+            working.append(asyncio.create_task(engine.prepare(one)))
+            with pytest.raises(asyncio.CancelledError):
+                await working[0]
+
+    before = browsers()
+    asyncio.run(scene())
+    assert left_of(browsers() - before) == []
 
 
 def test_a_killed_process_leaves_no_browser(tmp_path: Path, browser: Path) -> None:
@@ -428,7 +432,7 @@ def test_a_killed_process_leaves_no_browser(tmp_path: Path, browser: Path) -> No
         started = browsers() - before
         assert started
         process.kill()
-    assert gone(started)
+    assert left_of(started) == []
 
 
 def test_sandbox(browser: Path) -> None:
@@ -444,7 +448,7 @@ def test_sandbox(browser: Path) -> None:
 def test_renderers_are_sandboxed(tmp_path: Path, browser: Path) -> None:
     """With the sandbox on, no process of the browser is root's and renderers run under seccomp."""
 
-    async def scene() -> list[str]:
+    async def scene() -> list[tuple[str, str]]:
         before = browsers()
         async with EvidenceEngine(EvidencePolicy(), PAGES, BLOCKED, LIMITS) as engine:
             await engine.prepare(submission(tmp_path / "a", {"a.html": GOOD}))
@@ -452,23 +456,33 @@ def test_renderers_are_sandboxed(tmp_path: Path, browser: Path) -> None:
                 pytest.skip(engine.renderer["sandbox_reason"])
             busy = submission(tmp_path / "b", {"a.html": HANGS["busy"]})
             working = asyncio.create_task(engine.prepare(busy))  # so that there is a renderer to look at
-            found = await seen_at_work(before)
-            states = [process_state(pid) for pid in found]
-            deadline = time.monotonic() + 30
+            states: list[tuple[str, str]] = []
+            deadline = time.monotonic() + 60
             # A renderer that has just been started shuts itself in first.
-            while any(open_renderer(state) for state in states) and time.monotonic() < deadline:
+            while not shut_in(states) and time.monotonic() < deadline:
                 await asyncio.sleep(0.05)
-                states = [process_state(pid) for pid in found if psutil.pid_exists(pid)]
+                states = looked_at(browsers() - before)
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
             return states
 
     states = asyncio.run(scene())
-    assert any("--type=renderer" in state for state in states)
-    for state in states:
-        assert "Uid:\t0\t" not in state
-        assert "--no-sandbox" not in state
-        assert not open_renderer(state)
+    assert shut_in(states)
+    for line, status in states:
+        assert "Uid:\t0\t" not in status
+        assert "--no-sandbox" not in line
+
+
+def looked_at(processes: set[psutil.Process]) -> list[tuple[str, str]]:
+    """Command line and kernel's status of the processes that were there while both were read."""
+    seen = [(command_line(one), kernel_status(one), command_line(one)) for one in processes]
+    return [(line, status) for line, status, still in seen if line and status and line == still]
+
+
+def shut_in(states: list[tuple[str, str]]) -> bool:
+    """Whether there is a renderer, and each is under a filter on its system calls."""
+    renderers = [status for line, status in states if "--type=renderer" in line]
+    return bool(renderers) and all("Seccomp:\t2" in status for status in renderers)
 
 
 def test_canary_counts() -> None:

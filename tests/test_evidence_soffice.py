@@ -21,6 +21,7 @@ from beholder.evidence.soffice_call import CallResult, Office
 from beholder.evidence.soffice_find import find_soffice
 from beholder.evidence.soffice_profile import profile_xml
 from tests.fakes.office import open_place
+from tests.fakes.processes import command_line, left_of
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc tells what runs")
 
@@ -100,7 +101,7 @@ def test_sleeps_for_ever(place: Path) -> None:
     assert {type(error) for error in made.values()} == {RendererFailed}
     assert "does not come to an end" in str(made["0.rtf"])
     assert time.monotonic() - started < 30
-    assert not [p for p in psutil.process_iter(["cmdline"]) if "987654" in (p.info["cmdline"] or [])]
+    assert left_of(p for p in psutil.process_iter() if "987654" in command_line(p)) == []
     assert left(place) == []
 
 
@@ -177,7 +178,7 @@ def test_cancelled(place: Path) -> None:
 
     asyncio.run(leave())
     assert left(place) == []
-    assert not [p for p in psutil.process_iter(["cmdline"]) if "987656" in (p.info["cmdline"] or [])]
+    assert left_of(p for p in psutil.process_iter() if "987656" in command_line(p)) == []
 
 
 def slow_to_start(folder: Path) -> str:

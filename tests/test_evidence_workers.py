@@ -26,6 +26,7 @@ from beholder.evidence.workers import DATA_LIMIT_BYTES, WorkerPool
 from beholder.fenced import WORKER_USER, worker
 from beholder.records import EvidencePolicy, MediaLimits
 from tests.fakes.evidence import png
+from tests.fakes.processes import below_with, left_of
 
 MISBEHAVING = "tests.fakes.misbehaving"
 IMAGE = "beholder.evidence.image"
@@ -56,13 +57,9 @@ def misbehave(function: str, data: bytes = b"x", result: Any = dict[str, Any], *
     return in_pool(lambda pool: pool.run(MISBEHAVING, function, job(data), result, **more))
 
 
-def worker_processes() -> list[psutil.Process]:
-    """The workers that are running."""
-    return [
-        child
-        for child in psutil.Process().children(recursive=True)
-        if any("beholder.fenced.inside" in part for part in child.cmdline())
-    ]
+def workers_left() -> list[str]:
+    """The workers that do not end."""
+    return left_of(below_with("beholder.fenced.inside"))
 
 
 def test_a_picture_comes_back_with_its_own_bytes() -> None:
@@ -102,7 +99,7 @@ def test_a_hang_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(BrokenArtifact, match="no result after 1 s"):
         misbehave("hang")
     assert time.monotonic() - began < 30
-    assert not worker_processes()
+    assert workers_left() == []
 
 
 def test_one_bad_moment_is_no_fault(tmp_path: Path) -> None:
@@ -203,7 +200,7 @@ def test_nothing_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
         await pool.aclose()
 
     asyncio.run(scene())
-    assert not worker_processes()
+    assert workers_left() == []
     assert list(place.iterdir()) == []
     place.rmdir()
 
@@ -226,9 +223,6 @@ def test_workers_end_with_us() -> None:
         [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[1]
     ) as parent:
         assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
+        worker = psutil.Process(int(parent.stdout.readline()))
         parent.kill()
-    deadline = time.monotonic() + 30
-    while psutil.pid_exists(pid) and psutil.Process(pid).status() != "zombie":
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert left_of([worker]) == []

@@ -19,6 +19,7 @@ from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.fenced.inside import Call
 from beholder.fenced.limits import Limits
 from beholder.fenced.worker import Worker, WorkerLost, start_worker
+from tests.fakes.processes import below, left_of
 
 FUNCTIONS = "tests.fakes.fenced"
 READER = Limits(cpu_s=60, address_bytes=2 * 2**30, file_bytes=0, handles=64)
@@ -104,11 +105,12 @@ def test_a_hang_ends_in_time() -> None:
         with pytest.raises(WorkerLost, match="no result after 1 s") as lost:
             await worker.call(Call(module=FUNCTIONS, function="hang"), str, within_s=1)
         assert lost.value.hung
-        return psutil.Process().children(recursive=True)
+        return list(below() - before)
 
-    left = with_worker(scene)
-    assert len(left) == 2
-    assert not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in left)
+    before = below()
+    seen = with_worker(scene)
+    assert len(seen) == 2
+    assert left_of(seen) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="namespaces and Landlock are Linux'")

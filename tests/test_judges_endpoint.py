@@ -158,7 +158,10 @@ def test_pause_that_begins_while_waiting_is_kept() -> None:
             await clock.sleep(1)
             endpoint.pause(10)
 
-        await clock.run(asyncio.wait_for(asyncio.gather(calls.many(2), pauser()), None))
+        async def both() -> None:
+            await asyncio.gather(calls.many(2), pauser())
+
+        await clock.run(both())
         return calls.starts
 
     assert asyncio.run(everything()) == [0, 11]
@@ -202,7 +205,8 @@ def test_cancelled_call_gives_its_slot_back() -> None:
         waiting.cancel()
         inside.cancel()
         await asyncio.gather(inside, waiting, return_exceptions=True)
-        await asyncio.wait_for(hold(0), 1)
+        async with asyncio.timeout(30):
+            await hold(0)
         return endpoint.in_flight
 
     assert asyncio.run(everything()) == 0

@@ -33,6 +33,7 @@ from beholder.rules import fence as fence_module
 from beholder.rules.files import matches
 from beholder.rules.parse import ARGS
 from beholder.tasks import RunDirectory
+from tests.fakes.processes import left_of
 
 Build = Callable[..., Submission]
 
@@ -575,13 +576,13 @@ def plain_fence() -> Mapping[str, Any]:
 def test_files_are_read_behind_the_fence(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     """What reads files has no key, network or rights, answers all the same, and is gone afterwards."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-0123")
-    seen: list[tuple[int, Mapping[str, Any]]] = []
+    seen: list[tuple[psutil.Process, Mapping[str, Any]]] = []
     environments: list[bytes] = []
     start = fence_module.start_worker
 
     async def spy(*args: Any, **kwargs: Any) -> Worker:
         worker = await start(*args, **kwargs)
-        seen.append((worker.running.process.pid, worker.fence))
+        seen.append((psutil.Process(worker.running.process.pid), worker.fence))
         environments.append(environment_of(worker.running.process.pid))
         return worker
 
@@ -589,12 +590,12 @@ def test_files_are_read_behind_the_fence(build: Build, monkeypatch: pytest.Monke
     submission = build({"a.json": "{}", "b.pdf": pdf("x")})
     assert outcomes(submission, valid("a.json", "json"), valid("b.pdf", "pdf")) == ["passed", "passed"]
     assert len(seen) == 2
-    for (pid, fence), environment in zip(seen, environments, strict=True):
+    for (_, fence), environment in zip(seen, environments, strict=True):
         assert b"HOME=" in environment
         assert b"sk-secret" not in environment
         assert fence == plain_fence()
         assert fence["user"] == (WORKER_USER if os.geteuid() == 0 else os.geteuid())
-        assert not psutil.pid_exists(pid)
+    assert left_of(process for process, _ in seen) == []
 
 
 def test_threads_check_side_by_side(build: Build) -> None:

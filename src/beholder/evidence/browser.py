@@ -286,7 +286,8 @@ async def _launch(path: Path, way: _Way, proxy: str) -> Browser:
                 if running.process.stdin is None or running.process.stdout is None:
                     raise RendererFailed("no pipe to the browser", concerns="browser")
                 connection = Connection(running.process.stdout, running.process.stdin)
-                version = await asyncio.wait_for(connection.browser.call("Browser.getVersion"), START_S)
+                async with asyncio.timeout(START_S):
+                    version = await connection.browser.call("Browser.getVersion")
             finally:
                 said = last_line(errors)
     except (ConnectionLost, ProtocolFailure, OSError) as error:

@@ -42,7 +42,8 @@ async def listen(fence: Fence, command: Sequence[str], folder: Path, *, within_s
         )
         try:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(fenced.wait(), within_s)
+                async with asyncio.timeout(within_s):
+                    await fenced.wait()
         finally:
             await fenced.aclose()
         said.seek(0)

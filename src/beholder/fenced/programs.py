@@ -149,10 +149,14 @@ class Fenced:
             return
         self._ended = True
         self.kill()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.shield(asyncio.wait_for(self.process.wait(), END_S))
+        await asyncio.shield(self._end())
         if self.process.stdin is not None:
             self.process.stdin.close()
+
+    async def _end(self) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(END_S):
+                await self.process.wait()
 
 
 async def start_group(

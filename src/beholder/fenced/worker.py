@@ -125,7 +125,8 @@ class Worker:
     async def _how_it_ended(self) -> str:
         # One that ends by itself has closed its pipe a moment before.
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.running.wait(), END_S)
+            async with asyncio.timeout(END_S):
+                await self.running.wait()
         await self.running.aclose()
         code = self.running.process.returncode
         if code is None:
