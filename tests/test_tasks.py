@@ -20,8 +20,9 @@ from hypothesis import strategies as st
 
 from beholder.errors import TaskError
 from beholder.records import Task
-from beholder.tasks import RunDirectory, load_tasks, read_tasks
+from beholder.tasks import RunDirectory, load_tasks, read_task, read_tasks
 from beholder.tasks.cells import identity
+from beholder.tasks.submissions import names_on_disk
 
 
 def task(task_id: str) -> Task:
@@ -471,6 +472,39 @@ def test_an_id_that_is_no_file_name_finds_its_submission(tmp_path: Path, task_id
     write(tmp_path / "run" / (quote(task_id, safe="") + ".png")[:255], b"png")
     (artifact,) = RunDirectory(tmp_path / "run", "m").open(item).artifacts
     assert artifact.problem is None
+
+
+@pytest.mark.parametrize(
+    ("task_id", "why"),
+    [
+        (".", "name for itself"),
+        ("..", "name for itself"),
+        ("x" * 251, "over 250 bytes"),
+        ("한" * 84, "over 250 bytes"),
+        ("/" + "한" * 28, "over 250 bytes"),
+    ],
+)
+def test_an_id_that_no_submission_can_be_named_after_is_refused(
+    tmp_path: Path, task_id: str, why: str
+) -> None:
+    """The task file pays for it, not the submission, which would be missing whatever was handed in."""
+    rows = [{"task_id": "good"}, {"task_id": task_id}]
+    file = write(tmp_path / "t.jsonl", "\n".join(map(json.dumps, rows)))
+    with pytest.raises(TaskError, match=rf"row 2, column 'task_id'.*{why}.*another id") as caught:
+        load_tasks(file)
+    assert len(str(caught.value)) < 400
+    assert read_task({"task_id": task_id}).id == task_id  # handed in by path, it needs no name
+
+
+@pytest.mark.parametrize("task_id", ["...", "x" * 250, "한" * 83, "/" + "한" * 27])
+def test_the_longest_ids_find_their_submissions(tmp_path: Path, task_id: str) -> None:
+    """What is not refused has a name that a folder and a file with a suffix can have."""
+    (item,) = load_tasks(write(tmp_path / "t.jsonl", json.dumps({"task_id": task_id})))
+    name = names_on_disk(task_id)[-1 if "/" in task_id else 0]
+    write(tmp_path / "flat" / f"{name}.png", b"png")
+    write(tmp_path / "folders" / name / "artifacts" / "a.png", b"png")
+    for run in ("flat", "folders"):
+        assert len(RunDirectory(tmp_path / run, "m").open(item).artifacts) == 1
 
 
 def test_both_layouts_are_read_and_pinned_by_digest(tmp_path: Path) -> None:

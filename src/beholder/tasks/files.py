@@ -13,7 +13,7 @@ from beholder.records import Task
 from beholder.tasks.cells import cell_at, identity, is_broken, stray_at, text
 from beholder.tasks.rows import FileProblem, Row, read_rows
 from beholder.tasks.sheets import NoValue
-from beholder.tasks.submissions import names_on_disk
+from beholder.tasks.submissions import names_on_disk, no_name_on_disk
 
 ID_COLUMN = "task_id"
 SHOWN_PROBLEMS = 20
@@ -86,7 +86,7 @@ def read_tasks(
             else TaskFile(tasks=(), problems=tuple(problems))
         )
     mapping = {ours: unicodedata.normalize("NFC", theirs) for ours, theirs in (columns or {}).items()}
-    return _tasks(rows, problems, placeholders, group_by, mapping, optional)
+    return _tasks(rows, problems, placeholders, group_by, mapping, optional, on_disk=True)
 
 
 def read_task(
@@ -98,6 +98,8 @@ def read_task(
 ) -> Task:
     """The task of one row, its cells by column, as the row of a file is read; see `load_tasks`.
 
+    Its submission need not be named after it, so any text is an id.
+
     Raises:
         TaskError: What is wrong with it, by column.
     """
@@ -105,7 +107,7 @@ def read_task(
     absent = [name for name in dict.fromkeys((ID_COLUMN, *placeholders)) if cell_at(cells, name) is None]
     if absent:
         raise TaskError(f"{about}: no value for {', '.join(absent)}", slug="missing_column", concerns=about)
-    found = _tasks([Row(1, None, cells)], [], placeholders, group_by, {}, optional)
+    found = _tasks([Row(1, None, cells)], [], placeholders, group_by, {}, optional, on_disk=False)
     if found.problems:
         told = "; ".join(str(replace(problem, row=None, line=None)) for problem in found.problems)
         raise TaskError(f"{about}: {told}", concerns=about)
@@ -133,7 +135,10 @@ def _tasks(
     group_by: Sequence[str],
     columns: Mapping[str, str],
     optional: Sequence[str],
+    *,
+    on_disk: bool,
 ) -> TaskFile:
+    """`on_disk`: whether the tasks' submissions are looked for by their ids."""
     needed = [ID_COLUMN, *(name for name in placeholders if name != ID_COLUMN)]
     absent = _missing_columns(needed, rows, columns)
     if absent:
@@ -165,6 +170,10 @@ def _tasks(
             problems.append(_problem(row, _doubled(task_id, *taken)))
             continue
         first_row |= dict.fromkeys(names, (row.number, task_id))
+        if on_disk and (why := no_name_on_disk(task_id)):
+            shown = task_id if len(task_id) <= 40 else f"{task_id[:40]}…"
+            message = f"task id {shown!r} {why}: no submission could have it; give the task another id"
+            problems.append(_problem(row, message, columns.get(ID_COLUMN, ID_COLUMN)))
         problems += [
             _problem(row, "no value, and the prompt needs one", columns.get(name, name))
             for name in needed[1:]

@@ -24,6 +24,8 @@ from beholder.records import MAX_ARTIFACT_BYTES, Artifact, Submission, Task
 
 MAX_ARTIFACTS = 5000
 MAX_RESPONSE_BYTES = 8 * 2**20
+MAX_NAME_BYTES = 250
+"""Of an id as a name on disk: file systems take 255, and a flat directory's file has a suffix, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,16 @@ def names_on_disk(task_id: str) -> tuple[str, ...]:
     """The names that a file or folder of a task may have, suffixes aside, the better one first."""
     composed = unicodedata.normalize("NFC", task_id)
     return tuple(dict.fromkeys((composed, quote(task_id, safe="", errors="surrogatepass"))))
+
+
+def no_name_on_disk(task_id: str) -> str:
+    """Why no submission can be named after an id, as it stands or percent-encoded; empty if one can."""
+    names = [name for name in names_on_disk(task_id) if "/" not in name and "\0" not in name]
+    if all(name in {".", ".."} for name in names):
+        return "is a folder's name for itself or for the one above it"
+    if min(len(name.encode("utf-8", "surrogatepass")) for name in names) > MAX_NAME_BYTES:
+        return f"has over {MAX_NAME_BYTES} bytes as a name on disk, percent-encoded where it is no file name"
+    return ""
 
 
 def open_folder(folder: Path, *, within: Path, task_id: str, model: str, bare: bool = False) -> Submission:
