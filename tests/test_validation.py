@@ -8,9 +8,12 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import cv2
+import numpy as np
 import pikepdf
 import pytest
 from PIL import Image
@@ -19,7 +22,7 @@ from beholder.demo import example_folder
 from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.evidence.files import read_below
 from beholder.protocols import load_protocol
-from beholder.records import MAX_ARTIFACT_BYTES, Task
+from beholder.records import MAX_ARTIFACT_BYTES, Routing, Task
 from beholder.tasks import RunDirectory
 from beholder.validation import Validation, validate_run
 from beholder.validation.decoded import Decoders
@@ -150,6 +153,55 @@ def test_documents_and_videos_that_only_begin_well_are_told(tmp_path: Path) -> N
         ("locked", "encrypted", "locked.pdf"),
     }
     assert validation.notes == ()
+
+
+def paged(path: Path, *lost: int) -> None:
+    """A PDF of eight pages, of which some cannot be read."""
+    with pikepdf.Pdf.new() as pdf:
+        for _ in range(8):
+            pdf.add_blank_page(page_size=(200, 200))
+        for at in lost:
+            pdf.Root.Pages.Kids[at] = 5
+        pdf.save(path)
+
+
+def test_every_page_that_a_run_would_show_is_tried(tmp_path: Path) -> None:
+    """A page that cannot be read is noted, be it the first; beyond the protocol's pages nobody looks."""
+    (tmp_path / "run").mkdir()
+    for name, lost in {"first": [0], "last": [5], "later": [6], "all": range(6)}.items():
+        paged(tmp_path / "run" / f"{name}.pdf", *lost)
+    validation = validate_run(tasks_file(tmp_path, "first", "last", "later", "all"), tmp_path / "run")
+    assert found(validation) == {("all", "corrupt", "all.pdf")}
+    assert [(note.task_id, note.kind) for note in validation.notes] == [
+        ("first", "damaged"),
+        ("last", "damaged"),
+    ]
+    assert "pages 6" in validation.notes[1].detail
+    more = replace(
+        GIS,
+        evidence=replace(GIS.evidence, pages=8, images=32),
+        routing=Routing(kind="visual", visual=(".pdf",)),
+    )
+    noted = validate_run(tasks_file(tmp_path, "later"), tmp_path / "run", protocol=more).notes
+    assert [note.task_id for note in noted] == ["later"]
+
+
+def test_a_video_that_breaks_off_is_noted(tmp_path: Path) -> None:
+    """Every frame is decoded: a file cut near its end is told with how much of it there is."""
+    whole = tmp_path / "run" / "whole.webm"
+    whole.parent.mkdir()
+    noise = np.random.default_rng(1)
+    writer = cv2.VideoWriter(str(whole), cv2.VideoWriter.fourcc(*"VP80"), 10, (96, 64))
+    for _ in range(40):
+        writer.write(noise.integers(0, 255, (64, 96, 3), dtype=np.uint8))
+    writer.release()
+    data = whole.read_bytes()
+    write(tmp_path / "run" / "cut.webm", data[: len(data) * 3 // 4])
+    validation = validate_run(tasks_file(tmp_path, "whole", "cut"), tmp_path / "run")
+    assert validation.problems == ()
+    (note,) = validation.notes
+    assert (note.task_id, note.kind) == ("cut", "damaged")
+    assert "of 40 frames can be decoded" in note.detail
 
 
 def test_a_file_that_we_cannot_decode_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

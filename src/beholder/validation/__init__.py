@@ -21,7 +21,8 @@
 
 Outside hosts that pages name are no problem but a decision to be made: they are listed apart, with the flag
 that would allow them. So are pictures of another format than their suffix says, which are judged as they are,
-files that the protocol excludes, and rules of an unknown type, which are never passed.
+documents and videos that are damaged in parts, of which the rest is judged, files that the protocol excludes,
+and rules of an unknown type, which are never passed.
 """
 
 from beholder.validation.records import HostUse, Problem, Validation

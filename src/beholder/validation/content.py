@@ -115,10 +115,9 @@ def _decoding_problem(
 ) -> tuple[str, str, Level] | None:
     """What a decoder finds wrong with a file whose first bytes are right."""
     try:
-        found = decoders.problem(submission, artifact)
+        return decoders.problem(submission, artifact)
     except RenderError as error:
         return "not_checked", f"could not be decoded here, which says nothing against it: {error}", "note"
-    return (*found, "problem") if found else None
 
 
 def _image_problem(data: bytes, suffix: str) -> tuple[str, str, Level] | None:

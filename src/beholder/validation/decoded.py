@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 
 from beholder.errors import BrokenArtifact
@@ -18,8 +18,12 @@ from beholder.evidence.kinds import Job, Shown
 from beholder.evidence.renderers import KINDS
 from beholder.evidence.workers import WorkerPool
 from beholder.records import Artifact, EvidencePolicy, MediaLimits, Submission
+from beholder.validation.records import Level
 
-_POLICY = EvidencePolicy(images=1, pages=1, video="frames")
+_SMALL = MediaLimits(shrink_pixels=250_000)
+"""Nobody looks at what is drawn: only whether it can be."""
+
+_DAMAGE = {"damaged_pages", "damaged_frames"}
 _LOOKS: Mapping[str, tuple[str, str, type]] = {
     "office": (office.MODULE, "check_office", packages.OfficeFile),
     "pdf": (pdf.__name__, pdf.render_pdf.__name__, Shown),
@@ -27,13 +31,19 @@ _LOOKS: Mapping[str, tuple[str, str, type]] = {
 }
 """Kind -> module and function that a worker runs, and what it gives for a file that is whole.
 
-Of a PDF the first page is drawn, of a video every frame decoded. An office file is opened, not laid out."""
+Of a PDF the pages that a run would show are drawn, of a video every frame is decoded, as far as a run goes
+through it. An office file is opened, not laid out."""
 
 
 @dataclass(slots=True)
 class Decoders:
-    """Workers that decode, each kind started with the first file that needs it; a context manager. Blocks."""
+    """Workers that decode, each kind started with the first file that needs it; a context manager. Blocks.
 
+    Attributes:
+        policy: How many pages and frames of a file a run would show.
+    """
+
+    policy: EvidencePolicy
     _runner: asyncio.Runner = field(default_factory=asyncio.Runner)
     _pools: dict[str, WorkerPool] = field(default_factory=dict)
 
@@ -49,8 +59,10 @@ class Decoders:
         finally:
             self._runner.close()
 
-    def problem(self, submission: Submission, artifact: Artifact) -> tuple[str, str] | None:
-        """(slug, detail) of what is wrong with a file; None if nothing is, or no decoder is for it.
+    def problem(self, submission: Submission, artifact: Artifact) -> tuple[str, str, Level] | None:
+        """(kind, detail, level) of what is wrong with a file; None if nothing is, or no decoder is for it.
+
+        A file of which a part can be shown is judged by that part, so its damage is a note.
 
         Raises:
             RenderError: It could not be checked, through no fault of its own.
@@ -64,12 +76,13 @@ class Decoders:
                 name=artifact.name,
                 suffix=artifact.suffix,
                 data=read_artifact(artifact, submission.root),
-                policy=_POLICY,
-                limits=MediaLimits(),
-                budget=1,
+                policy=replace(self.policy, layout="single", video="frames"),
+                limits=_SMALL,
+                budget=self.policy.images,
             )
             pool = self._pools.setdefault(module, WorkerPool((module,), 1))
-            self._runner.run(pool.run(module, function, job, result))
+            shown: object = self._runner.run(pool.run(module, function, job, result))
         except BrokenArtifact as error:
-            return error.slug, str(error)
-        return None
+            return error.slug, str(error), "problem"
+        damage = [one.detail for one in getattr(shown, "warnings", ()) if one.code in _DAMAGE]
+        return ("damaged", f"{'; '.join(damage)}; a run judges the rest", "note") if damage else None

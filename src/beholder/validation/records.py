@@ -16,7 +16,8 @@ class Problem:
     """One thing that is wrong, or to be known.
 
     Attributes:
-        kind: One of the words of the package's docstring; for notes `other_format`.
+        kind: One of the words of the package's docstring; for notes also `other_format`, `damaged`,
+            `excluded` and `not_checked`.
         task_id: The task it concerns; None if it concerns none.
         path: Below the run directory, or the task file's name.
         detail: What is wrong, and what to do.

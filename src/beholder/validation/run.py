@@ -8,7 +8,7 @@ from pathlib import Path
 from beholder.errors import TaskError
 from beholder.evidence.select import select_artifacts
 from beholder.protocols import task_columns
-from beholder.records import Protocol, Submission, Task
+from beholder.records import EvidencePolicy, Protocol, Submission, Task
 from beholder.tasks import RunDirectory, read_tasks
 from beholder.validation.content import artifact_problems, hosts_of
 from beholder.validation.decoded import Decoders
@@ -51,7 +51,7 @@ def validate_run(
     names = Names(directory)
     hosts: dict[str, tuple[str, list[str]]] = {}
     handed_in = 0
-    with Decoders() as decoders:
+    with Decoders(protocol.evidence if protocol else EvidencePolicy()) as decoders:
         for task in found.tasks:
             submission = directory.open(task)
             handed_in += bool(submission.artifacts) or submission.response is not None
