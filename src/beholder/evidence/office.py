@@ -83,7 +83,7 @@ async def _workbook(
         retried = made.retried
         ready = await run(MODULE, "ready_workbook", replace(job, data=made.data), Workbook, suffix=".ods")
         facts["through_ods"] = True
-    made = await suite.convert(job.name, ready.suffix, ready.data, target="sheets")
+    made = await suite.convert(job.name, ready.suffix, ready.data, target="pdf")
     sheets = _with_states(ready.sheets, states)
     pages = await run(
         MODULE,

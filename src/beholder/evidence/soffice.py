@@ -35,7 +35,9 @@ from beholder.evidence.soffice_find import find_soffice
 from beholder.fenced.programs import best_fence
 
 GATHER_S = 0.02
-"""What the first file waits for company."""
+"""What the first file waits for company, and again as long as there comes some."""
+
+MOST_GATHERS = 10
 
 DEADLINE_S = 60.0
 """CPU seconds for one file, which a busy machine does not shorten. The slowest honest ones take a third."""
@@ -45,7 +47,6 @@ AGAIN = 3
 
 _GOOD: dict[Target, tuple[str, bytes]] = {
     "pdf": (".rtf", b"{\\rtf1 good}"),
-    "sheets": (".csv", b"good,1\n"),
     "ods": (".csv", b"good,1\n"),
 }
 """What is converted to find out whose fault a failure is: suffix and content."""
@@ -80,6 +81,7 @@ class OfficeSuite:
         self._open: set[Item] = set()
         self._starting = asyncio.Lock()
         self._office: Office | None = None
+        self._info: asyncio.Task[dict[str, Any]] | None = None
         self._broken: RendererFailed | None = None
         self._closed = False
         self.renderer: dict[str, Any] = {}
@@ -95,7 +97,7 @@ class OfficeSuite:
     async def aclose(self) -> None:
         """End every call with all it has started; the folder goes too."""
         self._closed = True
-        tasks = [*self._tasks, *([self._dispatcher] if self._dispatcher else [])]
+        tasks = [*self._tasks, *(one for one in (self._dispatcher, self._info) if one is not None)]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -127,31 +129,38 @@ class OfficeSuite:
             raise _same(self._broken, name)
         if self._closed:
             raise RendererFailed("the office suite is closed", concerns=name)
+        info = self._ask(office)
         item = Item(name, suffix, data, target, office, asyncio.get_running_loop().create_future())
         self._waiting.append(item)
         self._open.add(item)
         self._wake()
         try:
-            return await item.done
+            conversion = await item.done
         finally:
             self._open.discard(item)
+        await asyncio.wait([info])  # unlike the task itself: if we are cancelled, others still wait for it
+        if info.cancelled():
+            raise RendererFailed("the office suite was closed", concerns=name)
+        self.renderer = info.result()
+        return conversion
 
     async def _start(self) -> Office:
-        """The program, found and asked for its version by the first who needs it."""
+        """The program, found by the first who needs it."""
         async with self._starting:
             if self._closed:
                 raise RendererFailed("the office suite is closed", concerns="office")
-            if self._office is not None:
-                return self._office
-            program = find_soffice(self._given)
-            office = Office(program, await asyncio.to_thread(best_fence), self._deadline_s)
-            try:
-                self.renderer = await office.info()
-                self._office = office
-            finally:
-                if self._office is None:  # cancelled meanwhile: the next one starts anew
-                    office.remove()
-            return office
+            if self._office is None:
+                program = find_soffice(self._given)
+                fence = await asyncio.to_thread(best_fence)
+                self._office = Office(program, fence, self._deadline_s)
+            return self._office
+
+    def _ask(self, office: Office) -> asyncio.Task[dict[str, Any]]:
+        """What the program says of itself, asked while the first files are on their way."""
+        # What could not be asked, as on a machine short of memory, is asked again for the next file.
+        if self._info is None or (self._info.done() and (self._info.cancelled() or self._info.exception())):
+            self._info = asyncio.get_running_loop().create_task(office.info())
+        return self._info
 
     # --- which files go together ----------------------------------------------------------------
 
@@ -161,7 +170,12 @@ class OfficeSuite:
 
     async def _dispatch(self) -> None:
         """Start a call whenever one is free and files wait."""
-        await asyncio.sleep(GATHER_S)
+        seen = 0
+        for _ in range(MOST_GATHERS):
+            await asyncio.sleep(GATHER_S)
+            if len(self._waiting) == seen:
+                break
+            seen = len(self._waiting)
         while self._waiting:
             free = self._slots.shared()
             await free.acquire()
@@ -195,15 +209,17 @@ class OfficeSuite:
         try:
             try:
                 files = [(one.suffix, one.data) for one in batch]
-                result = await batch[0].office.call(files, batch[0].target)
+                result = await batch[0].office.call(
+                    files, batch[0].target, lambda at, output: _settle(batch[at], Conversion(output))
+                )
             finally:
                 self._running -= 1
                 slot.release()
             again: list[Item] = []
-            for at, (item, output) in enumerate(zip(batch, result.outputs, strict=True)):
-                if output is not None:
-                    _settle(item, Conversion(output))
-                elif result.suspect is not None and at > result.suspect and item.passed_over < AGAIN:
+            for at, (item, made) in enumerate(zip(batch, result.made, strict=True)):
+                if made:
+                    continue
+                if result.suspect is not None and at > result.suspect and item.passed_over < AGAIN:
                     item.passed_over += 1
                     again.append(item)
                 else:
@@ -225,16 +241,17 @@ class OfficeSuite:
                     return
                 good = _GOOD[item.target]
                 # The good one in the same call: where the bad one is refused, that tells at once.
-                result = await item.office.call([(item.suffix, item.data), good], item.target)
-                output, proof = result.outputs
-                if output is not None:
-                    _settle(item, Conversion(output, retried=True))
+                outputs: dict[int, bytes] = {}
+                result = await item.office.call(
+                    [(item.suffix, item.data), good], item.target, outputs.__setitem__
+                )
+                if 0 in outputs:
+                    _settle(item, Conversion(outputs[0], retried=True))
                     return
-                if proof is None:
-                    second = await item.office.call([good], item.target)
-                    proof = second.outputs[0]
-                    if proof is None:
-                        self._give_up(item, second)
+                if 1 not in outputs:
+                    proof = await item.office.call([good], item.target, lambda *_: None)
+                    if not proof.made[0]:
+                        self._give_up(item, proof)
                         return
                 if not item.done.done():
                     item.done.set_exception(_blame(item.name, result, self._deadline_s))

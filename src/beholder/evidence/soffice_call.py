@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -23,28 +23,26 @@ from beholder.evidence.soffice_run import MOST_OUTPUT_BYTES, START_S, End, liste
 from beholder.fenced.folders import hand_over, make_folder, remove_folder
 from beholder.fenced.programs import Fence, last_line
 
-Target = Literal["pdf", "sheets", "ods"]
-"""What a file becomes: a PDF as printed, a PDF with one page per sheet, a workbook that can be cropped."""
+Target = Literal["pdf", "ods"]
+"""What a file becomes: a PDF, which has one page for a sheet, or a workbook that can be cropped."""
 
 _FILTERS: dict[Target, tuple[str, str]] = {
     "pdf": ("pdf", ".pdf"),
-    "sheets": ('pdf:calc_pdf_Export:{"SinglePageSheets":{"type":"boolean","value":"true"}}', ".pdf"),
     "ods": ("ods:calc8", ".ods"),
 }
 _FLAGS = ("--headless", "--norestore", "--nologo", "--nodefault", "--nofirststartwizard")
 
 _HEADS: dict[Target, tuple[bytes, bytes]] = {
     "pdf": (b"%PDF-", b"%%EOF"),
-    "sheets": (b"%PDF-", b"%%EOF"),
     "ods": (b"PK\x03\x04", b"PK\x05\x06"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """How a call ended: outputs in the order of inputs, None where there is none."""
+    """How a call ended: for each input, in order, whether it has become a whole output."""
 
-    outputs: tuple[bytes | None, ...]
+    made: tuple[bool, ...]
     end: End
     said: str = ""
 
@@ -53,9 +51,9 @@ class CallResult:
         """The file that a call hung or crashed at; None if it came to its end."""
         if self.end == "done":
             return None
-        finished = [at for at, output in enumerate(self.outputs) if output is not None]
+        finished = [at for at, made in enumerate(self.made) if made]
         suspect = finished[-1] + 1 if finished else 0
-        return suspect if suspect < len(self.outputs) else None
+        return suspect if suspect < len(self.made) else None
 
 
 @dataclass(slots=True)
@@ -105,8 +103,13 @@ class Office:
             raise RendererFailed(f"no folder for LibreOffice: {error}", concerns="office") from error
         return folder
 
-    async def call(self, files: Sequence[tuple[str, bytes]], target: Target) -> CallResult:
+    async def call(
+        self, files: Sequence[tuple[str, bytes]], target: Target, ready: Callable[[int, bytes], object]
+    ) -> CallResult:
         """One run of the program over (suffix, data), in a profile of its own.
+
+        Args:
+            ready: Handed each whole output, with its input's place, while the program is at the next one.
 
         Raises:
             RendererFailed: It cannot be started, or there is no room for its files.
@@ -127,17 +130,34 @@ class Office:
                 *map(str, inputs),
             ]
             wanted = [folder / "out" / f"{path.stem}{suffix}" for path in inputs]
+            made = [False] * len(wanted)
+            unread = set(range(len(wanted)))
+
+            async def hand_on(written: Iterable[int]) -> None:
+                for at in sorted(unread.intersection(written)):
+                    unread.discard(at)
+                    output = await asyncio.to_thread(_read_output, wanted[at], target)
+                    if output is not None:
+                        made[at] = True
+                        ready(at, output)
+
             with tempfile.TemporaryFile() as said:
                 end = await watch(
-                    self.fence, command, folder, wanted, said=said.fileno(), deadline_s=self.deadline_s
+                    self.fence,
+                    command,
+                    folder,
+                    wanted,
+                    written=hand_on,
+                    said=said.fileno(),
+                    deadline_s=self.deadline_s,
                 )
                 last = last_line(said)
-            outputs = await asyncio.to_thread(lambda: tuple(_read_output(path, target) for path in wanted))
+            await hand_on(tuple(unread))
             if end == "done":
                 self._profiles.append(profile)
             else:
                 await asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True)
-            return CallResult(outputs, end, last)
+            return CallResult(tuple(made), end, last)
         except OSError as error:
             raise RendererFailed(f"files for LibreOffice: {error}", concerns="office") from error
         finally:
@@ -145,7 +165,7 @@ class Office:
 
     def _new_profile(self) -> Path:
         profile = self._folder("profile")
-        write_profile(profile)
+        write_profile(profile, self.program)
         hand_over(profile, self.fence.owner)
         return profile
 

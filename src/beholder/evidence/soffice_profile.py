@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -25,6 +26,8 @@ _SETTINGS: tuple[tuple[str, str, str], ...] = (
     # Cells show what was saved with them; those without a value are computed whatever stands here.
     ("/org.openoffice.Office.Calc/Formula/Load", "OOXMLRecalcMode", "1"),
     ("/org.openoffice.Office.Calc/Formula/Load", "ODFRecalcMode", "1"),
+    # A sheet is one page. Said here and not by the call, so that documents may go into the same call.
+    (f"{_COMMON}/Filter/PDF/Export", "SinglePageSheets", "true"),
     ("/org.openoffice.Office.Recovery/RecoveryInfo", "Enabled", "false"),
     ("/org.openoffice.Office.Recovery/AutoSave", "Enabled", "false"),
     ("/org.openoffice.Office.Update/Update", "Enabled", "false"),
@@ -49,7 +52,28 @@ def profile_xml() -> str:
     )
 
 
-def write_profile(folder: Path) -> None:
-    """Make the folder a profile (`UserInstallation`) that has never been used."""
-    (folder / "user").mkdir()
-    (folder / "user" / "registrymodifications.xcu").write_text(profile_xml(), encoding="utf-8")
+def write_profile(folder: Path, program: Path) -> None:
+    """Make the folder a profile (`UserInstallation`) that has never been used.
+
+    Args:
+        folder: An empty one.
+        program: LibreOffice's own, whose build the profile is for.
+    """
+    user = folder / "user"
+    user.mkdir()
+    (user / "registrymodifications.xcu").write_text(profile_xml(), encoding="utf-8")
+    build = _build_id(program)
+    if build:
+        # Where no build has noted itself, the first call only does that, and wants to be started again.
+        (user / "extensions").mkdir()
+        (user / "extensions" / "buildid").write_text(build, encoding="utf-8")
+
+
+def _build_id(program: Path) -> str:
+    """What the installation beside the program calls its build; empty where it does not say."""
+    try:
+        said = (program.parent / "versionrc").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = re.search(r"^buildid=(.+)$", said, re.MULTILINE)
+    return found.group(1).strip() if found else ""

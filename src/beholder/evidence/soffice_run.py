@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -27,7 +27,7 @@ POLL_S = 0.05
 MOST_OUTPUT_BYTES = 512 * 2**20
 
 RESTART = 81
-"""What LibreOffice exits with when a new profile is ready: it wants to be started again."""
+"""What LibreOffice exits with when it has only made its profile ready: it wants to be started again."""
 
 LIMITS = Limits(data_bytes=4 * 2**30, address_bytes=12 * 2**30, file_bytes=MOST_OUTPUT_BYTES, processes=4096)
 
@@ -56,6 +56,7 @@ async def watch(
     folder: Path,
     wanted: Sequence[Path],
     *,
+    written: Callable[[Sequence[int]], Awaitable[None]],
     said: int,
     deadline_s: float,
 ) -> End:
@@ -64,6 +65,7 @@ async def watch(
     Args:
         folder: What it works in.
         wanted: Its outputs, in the order in which it makes them.
+        written: Told, as often as it is looked, of the outputs that will not grow any more.
         said: The file that it talks into.
         deadline_s: CPU seconds for one file; `WALL_FACTOR` times that by the clock.
 
@@ -73,7 +75,7 @@ async def watch(
     limits = replace(LIMITS, cpu_s=int(START_S + deadline_s * (len(wanted) + 1)) + 1)
     clock = asyncio.get_running_loop()
     code = RESTART
-    for _ in range(2):  # a new profile asks for one more start
+    for _ in range(2):  # a profile of an unknown build asks for one more start
         fenced = await start_fenced(
             fence,
             command,
@@ -92,9 +94,10 @@ async def watch(
             try:
                 while not ended.done():
                     await asyncio.wait([ended], timeout=POLL_S)
-                    now = sum(path.exists() for path in wanted)
-                    if now > made:
-                        made, since, used = now, clock.time(), _cpu_s(pid)
+                    there = [at for at, path in enumerate(wanted) if path.exists()]
+                    await written(there[:-1])  # it may still be writing the last one
+                    if len(there) > made:
+                        made, since, used = len(there), clock.time(), _cpu_s(pid)
                     elif not ended.done() and (
                         _cpu_s(pid) - used > deadline_s or clock.time() - since > deadline_s * WALL_FACTOR
                     ):
