@@ -6,7 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from beholder.cli import main
 from beholder.errors import StoreError
 from beholder.report import write_joint_reports, write_reports
 from tests.fakes import outdir
@@ -96,6 +98,32 @@ def test_several_out_dirs_tell_of_their_common_tasks(tmp_path: Path) -> None:
     ]
     for mean in means:
         assert f"| {mean:.1f} [" in text
+
+
+def test_a_report_of_other_models_is_not_written_over(tmp_path: Path) -> None:
+    """That of three models, or of an out-dir alone, stays; the joint one of two goes where one says."""
+    from beholder.report import rebuild_together
+
+    joint = tmp_path / "joint"
+    paths = [
+        outdir.write(joint / name, name, outdir.varied_rows(name)) for name in ("atlas", "borea", "coral")
+    ]
+    summaries = {path.name: json.loads((path / "judge_summary.json").read_bytes()) for path in paths}
+    (joint / "judge_summary.json").write_text(json.dumps({"models": summaries}), encoding="utf-8")
+    rebuild_together(paths)
+    before = {path: path.read_bytes() for path in joint.iterdir() if path.is_file()}
+    with pytest.raises(StoreError, match=r"of 3 models together \(atlas, borea, coral\).*-o FOLDER"):
+        rebuild_together(paths[:2])
+    with pytest.raises(StoreError, match="of that out-dir alone"):
+        rebuild_together(paths[:2], paths[2])
+    page, text = rebuild_together(paths[:2], tmp_path / "new" / "two")[-2:]
+    assert page == tmp_path / "new" / "two" / "report.html"
+    assert "../../joint/atlas/London" in page.read_text(encoding="utf-8")
+    assert "| coral |" not in text.read_text(encoding="utf-8")
+    assert {path: path.read_bytes() for path in joint.iterdir() if path.is_file()} == before
+    alone = CliRunner().invoke(main, ["report", str(paths[0]), "-o", str(tmp_path / "new")])
+    assert (alone.exit_code, "joint report of several" in alone.output) == (2, True)
+    assert rebuild_together(paths)[-1] == joint.resolve() / "REPORT_EVALUATION.md"
 
 
 def test_out_dirs_of_one_name_are_told_apart(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from beholder.cli.common import (
     say,
     setting,
 )
+from beholder.errors import ConfigError
 
 if TYPE_CHECKING:
     from beholder.run.estimate import Estimate
@@ -260,13 +261,29 @@ def _below(summary: Mapping[str, Any], threshold: Decimal) -> bool:
     "--human", type=PATH, metavar="FILE", help="People's ratings, .csv or .xlsx: the judge against people."
 )
 @option("--cluster", metavar="COLUMN", help="Tasks with the same value of this column vary together.")
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    metavar="FOLDER",
+    help="Where the joint report of several out-dirs goes; left out: the folder that they lie in.",
+)
 @json_flag
 def report_command(
-    out_dirs: tuple[Path, ...], human: Path | None, cluster: str | None, *, as_json: bool
+    out_dirs: tuple[Path, ...],
+    human: Path | None,
+    cluster: str | None,
+    output: Path | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Rebuild reports; of several out-dirs a joint one too. No call, no rendering."""
     from beholder.report import rebuild_reports, rebuild_together
 
+    if output is not None and len(out_dirs) == 1:
+        raise ConfigError(
+            f"-o {output}: is for the joint report of several out-dirs; that of one lies in it", concerns="-o"
+        )
     if human is not None:
         _write_agreements(human, out_dirs)
     if cluster is not None:
@@ -274,7 +291,7 @@ def report_command(
 
         for out_dir in out_dirs:
             recluster_out_dir(out_dir, cluster)
-    found = rebuild_reports(out_dirs[0]) if len(out_dirs) == 1 else rebuild_together(out_dirs)
+    found = rebuild_reports(out_dirs[0]) if len(out_dirs) == 1 else rebuild_together(out_dirs, output)
     written = [str(path) for path in found]
     if as_json:
         print_json({"written": written})

@@ -61,12 +61,15 @@ def _common(runs: Sequence[Run]) -> dict[str, Any]:
     )
 
 
-def rebuild_together(out_dirs: Sequence[Path]) -> list[Path]:
-    """The reports of several out-dirs, and a joint one of all their models in the folder that they lie in.
+def rebuild_together(out_dirs: Sequence[Path], to: Path | None = None) -> list[Path]:
+    """The reports of several out-dirs, and a joint one of all their models.
+
+    Args:
+        to: The folder that the joint one goes to; None: the one that all of them lie in.
 
     Raises:
         StoreError: Rows or summary are missing or damaged; an out-dir is named twice, or the numbers cannot
-            stand side by side; a report that is not ours lies where the joint one goes.
+            stand side by side; the joint report's place is taken by another one.
     """
     folders = [
         folder
@@ -78,13 +81,39 @@ def rebuild_together(out_dirs: Sequence[Path]) -> list[Path]:
     if len(runs) < len(folders):
         raise StoreError("an out-dir is named twice; a joint report needs different ones", slug="names")
     _check_alike(folders)
-    there = above / HTML_NAME
-    if there.exists() and b"beholder" not in there.read_bytes()[:4096]:
-        raise StoreError(
-            f"{there}: is no report of ours; move it, for the joint report goes there", slug="names"
-        )
+    place = above if to is None else to
+    _check_free(place, folders)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{place}: {error.strerror}; name another folder", slug="disk") from None
     written = [path for out_dir in out_dirs for path in rebuild_reports(out_dir)]
-    return [*written, *write_joint_reports(above, runs)]
+    return [*written, *write_joint_reports(place, runs)]
+
+
+def _check_free(place: Path, folders: Sequence[Path]) -> None:
+    """No joint report goes over one that tells of something else."""
+    there = place / HTML_NAME
+    if (place / "judge_results.jsonl").exists():
+        whose = "of that out-dir alone"
+    elif not there.exists():
+        return
+    elif b"beholder" not in there.read_bytes()[:4096]:
+        whose = "not ours"
+    elif (models := joint_models(place)) and {(place / name).resolve() for name in models} != {
+        folder.resolve() for folder in folders
+    }:
+        whose = (
+            f"of {len(models)} models together ({', '.join(models[:5])}{', …' if len(models) > 5 else ''})"
+        )
+    else:
+        return
+    raise StoreError(
+        f"{there}: the report there is {whose}, and the joint one would go over it; name another folder with "
+        "-o FOLDER",
+        slug="names",
+        concerns=str(there),
+    )
 
 
 def _names(folders: Sequence[Path], above: Path) -> list[str]:
