@@ -181,6 +181,47 @@ def test_cancelled(place: Path) -> None:
     assert left_of(p for p in psutil.process_iter() if "987656" in command_line(p)) == []
 
 
+def test_handed_on_meanwhile(place: Path) -> None:
+    """A file that has been converted is not kept back by those after it in the same call."""
+    waits = f"until [ -e {place}/go ]; do sleep 0.05; done"
+    program = fake(place, f'ok "$1"; ok "$2"; {waits}; shift 2; for one; do ok "$one"; done\n')
+
+    async def scene() -> None:
+        async with OfficeSuite(program, calls=1) as suite:
+            ones = [
+                asyncio.create_task(suite.convert(f"{n}.rtf", ".rtf", b"x", target="pdf")) for n in range(4)
+            ]
+            done, _ = await asyncio.wait(ones, timeout=60, return_when=asyncio.FIRST_COMPLETED)
+            assert done == {ones[0]}
+            (place / "go").touch()
+            await asyncio.gather(*ones)
+
+    asyncio.run(scene())
+    assert left(place) == []
+
+
+@linux
+def test_a_new_profile_costs_no_start(place: Path) -> None:
+    """LibreOffice converts at its first start in a profile of ours, and does not ask for another one."""
+    try:
+        program = find_soffice()
+    except MissingTool as error:
+        pytest.skip(str(error))
+    if not (program.parent / "versionrc").exists():
+        pytest.skip("this LibreOffice does not say which build it is")
+    starts = place / "starts"
+    counting = place / "soffice"
+    counting.write_text(f'#!/bin/sh\necho "$1" >> {starts}\nexec {program} "$@"\n')
+    counting.chmod(0o755)
+    (place / "versionrc").symlink_to(program.parent / "versionrc")
+    starts.touch()
+    starts.chmod(0o666)
+    made = asyncio.run(convert(str(counting), {"a.rtf": b"{\\rtf1 a}", "b.rtf": b"{\\rtf1 b}"}))
+    assert [type(one) for one in made.values()] == [Conversion, Conversion]
+    (version, profile) = sorted(starts.read_text().split())
+    assert (version, profile.partition("=")[0]) == ("--version", "-env:UserInstallation")
+
+
 def slow_to_start(folder: Path) -> str:
     """A program that, asked for its version, makes a file `asked` and waits for `go`, the first time only."""
     path = Path(fake(folder, 'for one; do ok "$one"; done\n'))
