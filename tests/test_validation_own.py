@@ -40,6 +40,22 @@ def test_malformed_rubrics_and_rules_are_told_by_row_with_the_fix(tmp_path: Path
     assert [(note.kind, note.task_id) for note in found.notes] == [("rules", "b")]
 
 
+def test_a_type_that_no_rule_has_is_noted_once(tmp_path: Path) -> None:
+    """Once for each such type, with how many rows have it; the rows themselves keep it."""
+    rules = {"rule_based": [{"type": "smells_nice"}, {"type": "smells_nice"}]}
+    tasks = [claw_task(f"t{at}", evaluation=rules) for at in range(7)]
+    tasks.append(claw_task("last", evaluation={"rule_based": [{"type": "is_round"}]}))
+    file, run_dir = claw_run(tmp_path, tasks, {one["task_id"]: {"response.txt": "words"} for one in tasks})
+    first, second = validate_run(file, run_dir, protocol=CLAW).notes
+    assert first.detail.startswith(
+        "7 rows (1, 2, 3, 4, 5, …), evaluation.rule_based: no rule is of type 'smells"
+    )
+    assert second.detail.startswith("row 8, evaluation.rule_based: no rule is of type 'is_round'; the types")
+    assert all(
+        rule.problem for task in load_tasks(file, **task_columns(CLAW)) for rule in rules_of(CLAW, task)
+    )
+
+
 @pytest.mark.parametrize("odd", ["x", 5, [], [{"type": "pages", "glob": "*"}], '{"rule_based": [', False])
 def test_an_evaluation_that_is_no_object_has_no_silent_rules(tmp_path: Path, odd: object) -> None:
     """Rules that cannot be found where they should be are told, in the row as well, and never passed."""

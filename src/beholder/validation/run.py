@@ -14,7 +14,7 @@ from beholder.validation.content import artifact_problems, hosts_of
 from beholder.validation.decoded import Decoders
 from beholder.validation.folder import folder_problems
 from beholder.validation.names import Names
-from beholder.validation.own import own_problems
+from beholder.validation.own import own_problems, unknown_rules
 from beholder.validation.records import HostUse, Problem, Validation, problem_of
 
 
@@ -43,6 +43,7 @@ def validate_run(
     if protocol is not None:
         for task in found.tasks:
             problems += own_problems(task, protocol, tasks_file.name)
+        problems += unknown_rules(found.tasks, protocol, tasks_file.name)
     try:
         directory = RunDirectory(run_dir, model or run_dir.absolute().name)
     except TaskError as error:
