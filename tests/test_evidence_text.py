@@ -105,6 +105,45 @@ def test_undeclared_encodings(encoding: str, repeat: int) -> None:
     assert warned(shown) == {"encoding_guessed": f"no encoding is declared; read as {encoding}"}
 
 
+@pytest.mark.parametrize("repeat", [1, 40_000])
+@pytest.mark.parametrize(
+    ("encoding", "text"),
+    [
+        ("iso2022_jp", "日本語のテキスト ~{ASCII~} です。"),
+        ("iso2022_jp_ext", "半角のﾃｷｽﾄ"),
+        ("iso2022_jp_2", "日本 中文 한국 é"),
+        ("iso2022_jp_2004", "日本 ㉑"),
+        ("iso2022_kr", "한국어 text"),
+    ],
+)
+def test_encodings_that_announce_themselves(encoding: str, text: str, repeat: int) -> None:
+    """Seven-bit East Asian texts say by escape sequences what they are, which is no guess."""
+    whole = f"{text}\n" * repeat
+    shown = read(whole.encode(encoding), text_chars=10**6)
+    assert text_of(shown) == whole
+    assert (shown.facts["encoding"], shown.facts["encoding_by"]) == (encoding, "escape sequences")
+    assert (warned(shown), shown.facts["made_visible"]) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"a\x1b[1mbold\x1b(B\x1b[m",
+        b"\x1b$B\x1b(Bplain",
+        b"cut \x1b$B4A;",
+        b"\x1b$Bno such sign\x1b(B",
+        b"a~{4A;z~}",
+        b"+ZeVnLIqe-",
+        "é \x1b$B4A;z\x1b(B".encode(),
+    ],
+)
+def test_what_announces_nothing_for_certain_stays(data: bytes) -> None:
+    """Terminals' sequences, cut or wrong ones, and signs that plain texts have, too, are no encoding."""
+    shown = read(data)
+    assert shown.facts["encoding"] == "utf-8"
+    assert len(text_of(shown)) >= len(data.decode())
+
+
 def test_one_accent_is_western() -> None:
     """With a single sign to go by, the guess is what browsers take."""
     shown = read(b"x" * 1000 + b" caf\xe9 " + b"y" * 1000)

@@ -46,6 +46,17 @@ WHATWG Encoding Standard. The fewer there are, the fewer wrong guesses."""
 
 _WESTERN = "cp1252"
 
+_SWITCHED = (
+    (
+        re.compile(rb"\x1b\$[@B]|\x1b\$\([CDOPQ]"),
+        ("iso2022_jp", "iso2022_jp_ext", "iso2022_jp_2", "iso2022_jp_2004"),
+    ),
+    (re.compile(rb"\A\x1b\$\)C|\n\x1b\$\)C"), ("iso2022_kr",)),
+)
+"""What announces signs of two bytes in 7-bit texts (RFC 1468, 1554, 1557; JIS X 0213), and their decoders,
+the plainest first. To a terminal ESC says other things. HZ and UTF-7 are announced by signs that plain texts
+have as well, and so are not looked for."""
+
 _FORMS = frozenset(("application/pdf", "application/rtf"))
 """Formats that begin with plain letters; every other known one begins with signs that no text has."""
 
@@ -55,7 +66,7 @@ class _Encoding:
     """How a text is decoded.
 
     Attributes:
-        by: `byte order mark`, `UTF-8`, `zero bytes`, `guess`, or `none` (nothing fits).
+        by: `byte order mark`, `escape sequences`, `UTF-8`, `zero bytes`, `guess`, or `none` (nothing fits).
         skip: Bytes of a byte order mark.
     """
 
@@ -67,7 +78,8 @@ class _Encoding:
 
 def preload() -> None:
     """Load the decoders while files may still be opened."""
-    for name in (*_CANDIDATES, *(name for _, name in _BOMS)):
+    switched = (name for _, names in _SWITCHED for name in names)
+    for name in (*_CANDIDATES, *switched, *(name for _, name in _BOMS)):
         codecs.lookup(name)
     _guess("Prüfung".encode(_WESTERN))
 
@@ -130,7 +142,7 @@ def _warnings(job: Job, encoding: _Encoding, tally: _Tally) -> list[Warning_]:
 
 
 def find_encoding(data: bytes) -> _Encoding:
-    """How to decode: by byte order mark, else as UTF-8 if it is that, else by what it looks like.
+    """How to decode: by byte order mark or escape sequences, else as UTF-8 if it is that, else by its looks.
 
     A few damaged places do not make a UTF-8 text anything else. What is nothing known is read as UTF-8 with
     replacements.
@@ -143,6 +155,8 @@ def find_encoding(data: bytes) -> _Encoding:
         wide = _Encoding(_wide(data[:SAMPLE_BYTES]), "zero bytes")
         if wide.name and _fits(data, wide):
             return wide
+    if switched := _switched(data):
+        return switched
     plain = _Encoding("utf-8", "UTF-8")
     if _fits(data, plain):
         return plain
@@ -155,6 +169,19 @@ def find_encoding(data: bytes) -> _Encoding:
         return _Encoding("utf-8", "none", errors="replace")
     strict = _Encoding(guessed, "guess")
     return strict if _fits(data, strict) else _Encoding(guessed, "guess", errors="replace")
+
+
+def _switched(data: bytes) -> _Encoding | None:
+    """The 7-bit encoding that escape sequences announce, if all of the text is of it; otherwise None."""
+    if not data.isascii():
+        return None
+    for announced, names in _SWITCHED:
+        if announced.search(data):
+            for name in names:
+                found = _Encoding(name, "escape sequences")
+                if _fits(data, found) and not all(piece.isascii() for piece in _decoded(data, found)):
+                    return found
+    return None
 
 
 def _sample(data: bytes) -> bytes:
