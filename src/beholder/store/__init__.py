@@ -1,6 +1,7 @@
 """The out-dir: lock, manifest, ledger, evidence files. While a run goes on, nobody else writes there."""
 
-from beholder.store.ledger import Attempt, CallKey, Ledger, StoredCall, ledger_copy
+from beholder.store.calls import Attempt, CallKey, StoredCall
+from beholder.store.ledger import Ledger, ledger_copy
 from beholder.store.lock import FolderLock
 from beholder.store.names import safe_name, task_folder
 from beholder.store.outdir import (

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from beholder.errors import StoreError
-from beholder.store.ledger import Ledger, ledger_copy
+from beholder.store.ledger import LEDGER_FILE, Ledger, ledger_copy
 from beholder.store.lock import FolderLock
 from beholder.store.names import task_folder
 
@@ -49,7 +49,7 @@ class OutDir:
                 _archive(path)
             if check_pins(path, pins):
                 write_json(path / "manifest.json", {"pins": pins})
-            self.ledger = Ledger(path / "ledger.sqlite")
+            self.ledger = Ledger(path / LEDGER_FILE)
         except BaseException:
             self._lock.release()
             raise
@@ -269,7 +269,7 @@ def _archive(path: Path) -> None:
     content = [entry for entry in path.iterdir() if entry.name not in {"archive", ".lock"}]
     if not content:
         return
-    if not (path / "manifest.json").exists() and not (path / "ledger.sqlite").exists():
+    if not (path / "manifest.json").exists() and not (path / LEDGER_FILE).exists():
         raise StoreError(
             f"{path}: holds something else than results, so --force does not touch it; choose another "
             "--out-dir",
