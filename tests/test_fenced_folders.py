@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
-import psutil
 import pytest
 
 from beholder.errors import RendererFailed
@@ -133,9 +134,39 @@ def test_a_folder_that_cannot_be_handed_over_goes(place: Path, monkeypatch: pyte
     def refuse(*_: object, **__: object) -> None:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
+    opened: list[int] = []
+    real = os.open
+
+    def noted(*what: Any, **how: Any) -> int:
+        opened.append(real(*what, **how))
+        return opened[-1]
+
     monkeypatch.setattr(os, "chown", refuse)
-    handles = psutil.Process().num_fds()
-    with pytest.raises(RendererFailed, match="no folder"):
-        make_folder("test", PROGRAM_USER)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", noted)
+        with pytest.raises(RendererFailed, match="no folder"):
+            make_folder("test", PROGRAM_USER)
     assert list(place.iterdir()) == []
-    assert psutil.Process().num_fds() == handles
+    assert opened
+    for handle in opened:
+        with pytest.raises(OSError, match="Bad file descriptor"):
+            os.fstat(handle)
+
+
+def test_what_is_added_while_it_is_removed_goes_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that was killed may make its last file while its folder is being removed."""
+    folder = make_folder("test", None)
+    removals: list[str] = []
+    remove = shutil.rmtree
+
+    def interrupted(path: Path, **how: Any) -> None:
+        remove(path, **how)
+        removals.append(str(path))
+        if len(removals) == 1:
+            path.mkdir()
+            (path / "last").write_text("x")
+
+    monkeypatch.setattr(shutil, "rmtree", interrupted)
+    remove_folder(folder)
+    assert removals == [str(folder)] * 2
+    assert not folder.exists()

@@ -30,6 +30,10 @@ PREFIX = "beholder-fenced-"
 YOUNG_S = 60.0
 """A folder is not yet locked in the moment that it is made."""
 
+REMOVALS = 20
+REMOVE_AGAIN_S = 0.05
+"""A process that has been killed may come to the end of a system call that makes a file."""
+
 _held: dict[Path, int] = {}
 """Our own folders, and the handle that locks each."""
 
@@ -63,8 +67,12 @@ def make_folder(kind: str, owner: int | None) -> Path:
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove such a folder with all that is in it."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove such a folder with all that is in it, also what a program that was killed just now adds."""
+    for _ in range(REMOVALS):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            break
+        time.sleep(REMOVE_AGAIN_S)
     handle = _held.pop(folder, None)
     if handle is not None:
         os.close(handle)

@@ -26,7 +26,9 @@ from beholder.fenced import PROGRAM_USER
 from beholder.fenced.limits import Limits, script
 
 PROBE_S = 10.0
-END_S = 3.0
+
+END_S = 10.0
+"""Wall seconds that a killed program may take to be gone, on a machine that is busy elsewhere."""
 
 _PATH = "/usr/bin:/bin:/usr/local/bin"
 
@@ -149,9 +151,19 @@ class Fenced:
             return
         self._ended = True
         self.kill()
+        self._let_go()
         await asyncio.shield(self._end())
-        if self.process.stdin is not None:
-            self.process.stdin.close()
+
+    def _let_go(self) -> None:
+        """Close our ends of its pipes: whoever has left the group may hold the other ends for long."""
+        writer = self.process.stdin
+        if writer is not None and not writer.is_closing():
+            writer.transport.abort()
+        for reader in (self.process.stdout, self.process.stderr):
+            # No public name leads to it; left open it would warn when it is collected, after its loop's end.
+            transport = getattr(reader, "_transport", None)
+            if transport is not None:
+                transport.close()
 
     async def _end(self) -> None:
         with contextlib.suppress(TimeoutError):

@@ -28,7 +28,7 @@ _T = TypeVar("_T")
 START_S = 60.0
 """Wall seconds for a worker to load and shut itself in, on a machine that is busy elsewhere."""
 
-END_S = 0.5
+END_S = 5.0
 """What a process that has closed its pipe may take to end by itself, so that its exit code is its own."""
 
 MOST_BYTES = 1024**3
