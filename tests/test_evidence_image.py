@@ -415,6 +415,65 @@ def test_sixteen_bits_of_colour(suffix: str) -> None:
     assert picture.data[24] == 8
 
 
+def grey_tiff(bits: int, *, photometric: int = 1, order: str = "<", kind: int = 1) -> bytes:
+    """A ramp from 0 to the greatest value, 64 px wide and 40 high, packed as TIFF 6.0 has it."""
+    values = [x * (2**bits - 1) // 63 for x in range(64)]
+    if kind == 3:
+        row = struct.pack(f"{order}64f", *(x / 63 for x in range(64)))
+    elif bits == 16:
+        row = struct.pack(f"{order}64H", *values)
+    else:
+        packed = 0
+        for value in values:
+            packed = packed << bits | value
+        row = packed.to_bytes(64 * bits // 8, "big")
+    tags = {
+        256: 64, 257: 40, 258: bits, 259: 1, 262: photometric, 273: 8 + 2 + 10 * 12 + 4, 277: 1, 278: 40,
+        279: 40 * len(row), 339: kind,
+    }  # fmt: skip
+    head = {"<": b"II", ">": b"MM"}[order] + struct.pack(f"{order}HI", 42, 8)
+    entries = b"".join(struct.pack(f"{order}HHII", tag, 4, 1, value) for tag, value in tags.items())
+    return head + struct.pack(f"{order}H", len(tags)) + entries + bytes(4) + row * 40
+
+
+@pytest.mark.parametrize(
+    ("bits", "photometric", "order", "kind"),
+    [(12, 1, "<", 1), (16, 1, "<", 1), (16, 1, ">", 1), (16, 0, "<", 1), (32, 1, "<", 3), (32, 0, "<", 3)],
+)
+def test_deep_grey_of_a_tiff_goes_from_black_to_white(
+    bits: int, photometric: int, order: str, kind: int
+) -> None:
+    """White is the greatest value of so many bits, or 0 where the file says so."""
+    (picture,) = show("a.tif", grey_tiff(bits, photometric=photometric, order=order, kind=kind)).pictures
+    seen = pixels(picture)
+    ramp = [seen.getpixel((x, 5))[0] for x in range(64)]
+    expected = [255 * x / 63 for x in range(64)]
+    assert all(
+        abs(value - wanted) <= 1
+        for value, wanted in zip(ramp, expected if photometric else expected[::-1], strict=True)
+    )
+    assert ("0 being white" in picture.transforms[0]) == (photometric == 0)
+
+
+def test_each_page_of_a_tiff_has_bits_of_its_own() -> None:
+    """A first page in colour says nothing about the grey of the next."""
+    colour, grey = Image.new("RGB", (64, 40), "red"), Image.new("I;16", (64, 40), 65535)
+    grey.encoderinfo = {"tiffinfo": {262: 0}}
+    shown = show("a.tif", encoded(colour, "TIFF", save_all=True, append_images=[grey]))
+    assert [pixels(picture).getpixel((5, 5)) for picture in shown.pictures] == [(255, 0, 0), (0, 0, 0)]
+
+
+@pytest.mark.parametrize(
+    ("bits", "photometric", "order"), [(10, 1, "<"), (14, 1, "<"), (12, 0, "<"), (12, 1, ">"), (16, 0, ">")]
+)
+def test_deep_grey_that_nothing_here_decodes_is_our_lack(bits: int, photometric: int, order: str) -> None:
+    """A sound TIFF of an unusual depth is no broken one; a TIFF of no depth that there is, is."""
+    with pytest.raises(RendererFailed, match=f"TIFF of {bits} bits.*as PNG") as caught:
+        show("a.tif", grey_tiff(bits, photometric=photometric, order=order))
+    assert caught.value.slug == "missing_tool"
+    assert slug("a.tif", grey_tiff(bits, photometric=9, order=order)) == "corrupt"
+
+
 def swapped_profile() -> bytes:
     """A colour profile in which red and green have changed places."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()

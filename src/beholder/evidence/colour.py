@@ -33,12 +33,19 @@ _SPACES = {"RGB": "RGB", "GRAY": "L", "CMYK": "CMYK"}
 _MAX_PROFILE_BYTES = 16 * 2**20
 
 
-def normalise(image: Image.Image, *, deep: bool = False) -> tuple[Image.Image, tuple[str, ...]]:
+def normalise(
+    image: Image.Image,
+    *,
+    deep: bool = False,
+    grey_bits: int | None = None,
+    white_is_zero: bool = False,
+) -> tuple[Image.Image, tuple[str, ...]]:
     """(an upright RGB or 8-bit grey image, what was done for it).
 
     Args:
         image: Decoded.
         deep: The file holds more than 8 bits a channel, of which the decoder has kept the upper 8.
+        grey_bits, white_is_zero: As `series.View` has them.
     """
     from PIL import Image as Images
     from PIL import ImageChops
@@ -50,7 +57,7 @@ def normalise(image: Image.Image, *, deep: bool = False) -> tuple[Image.Image, t
         image = image.transpose(Images.Transpose[_TURNS[orientation]])
         done.append(f"turned upright (EXIF orientation {orientation})")
     if image.mode.startswith("I") or image.mode == "F":
-        image, words = _to_eight_bits(image)
+        image, words = _to_eight_bits(image, grey_bits, white_is_zero=white_is_zero)
         done.append(words)
     elif deep:
         done.append("16 bits a channel reduced to 8")
@@ -81,19 +88,24 @@ def _orientation(image: Image.Image) -> int:
     return found if isinstance(found, int) else 1
 
 
-def _to_eight_bits(image: Image.Image) -> tuple[Image.Image, str]:
-    low, high = _range(image.mode, image)
+def _to_eight_bits(image: Image.Image, bits: int | None, *, white_is_zero: bool) -> tuple[Image.Image, str]:
+    low, high = _range(image, bits)
+    said = f"{image.mode} rescaled to 8 bits from {low:g}..{high:g}"
+    if white_is_zero:
+        low, high = high, low
+        said += ", 0 being white"
     # `point` clips above 255 on these modes only after the sum, which is what is wanted.
     scaled = image.convert("F").point(
         lambda value: value * (255.0 / (high - low)) - low * 255.0 / (high - low)
     )
-    return scaled.convert("L"), f"{image.mode} rescaled to 8 bits from {low:g}..{high:g}"
+    return scaled.convert("L"), said
 
 
-def _range(mode: str, image: Image.Image) -> tuple[float, float]:
-    """Black and white of an image of more than 8 bits: the format's range, or the values' own."""
+def _range(image: Image.Image, bits: int | None) -> tuple[float, float]:
+    """Least and largest value of an image of more than 8 bits: the format's range, or the values' own."""
+    mode = image.mode
     if mode.startswith("I;16"):
-        return 0.0, 65535.0
+        return 0.0, 2.0 ** (bits or 16) - 1
     low, high = image.getextrema()
     low, high = float(low), float(high)  # type: ignore[arg-type]
     if mode == "I" and low >= 0 and high <= 65535:

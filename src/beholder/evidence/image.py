@@ -40,8 +40,12 @@ _BY_SUFFIX = {
 _NOT_DECODED = ("image/heic", "image/heif", "image/jxl", "image/vnd.adobe.photoshop")
 """Pictures to a person, for which there is no decoder here."""
 
-_BITS_PER_SAMPLE = 258
-"""The TIFF tag."""
+_BITS_PER_SAMPLE, _PHOTOMETRIC = 258, 262
+"""Tags of TIFF 6.0."""
+
+_DEEP_BITS = (10, 12, 14, 16, 24, 32, 64)
+_LAYOUTS = {0: (1, "grey with white as 0"), 1: (1, "grey"), 2: (3, "colour")}
+"""What measuring devices write, of which Pillow knows a part: channels by PhotometricInterpretation."""
 
 
 def preload() -> None:
@@ -138,6 +142,12 @@ def _decode(job: Job) -> tuple[Image.Image, Series]:
             f"more than {MAX_PIXELS} pixels by its header", slug="too_large", concerns=job.name
         ) from None
     except UnidentifiedImageError:
+        if layout := _unknown_layout(job.data):
+            raise RendererFailed(
+                f"nothing here decodes a TIFF of {layout}; give the picture as PNG, or with 8 or 16 bits",
+                slug="missing_tool",
+                concerns=job.name,
+            ) from None
         raise BrokenArtifact(
             "the picture's header cannot be read", slug="corrupt", concerns=job.name
         ) from None
@@ -145,11 +155,39 @@ def _decode(job: Job) -> tuple[Image.Image, Series]:
         raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
 
 
+def _unknown_layout(data: bytes) -> str:
+    """How the pixels of a TIFF lie whose header is sound but for a layout that Pillow does not know.
+
+    Empty where the header is broken, or tells of something that no program makes.
+    """
+    from PIL import TiffImagePlugin
+
+    if sniff(data) != "image/tiff":
+        return ""
+    try:
+        with python_warnings.catch_warnings():
+            python_warnings.simplefilter("ignore")
+            tags = TiffImagePlugin.ImageFileDirectory_v2(data[: 16 if 43 in data[2:4] else 8])  # BigTIFF
+            file = io.BytesIO(data)
+            file.seek(tags.next)
+            tags.load(file)
+        bits, (channels, colours) = tuple(tags[_BITS_PER_SAMPLE]), _LAYOUTS[tags[_PHOTOMETRIC]]
+    except DAMAGED:
+        return ""
+    sound = len(set(bits)) == 1 and bits[0] in _DEEP_BITS and len(bits) == channels
+    return f"{bits[0]} bits a sample in {colours}" if sound else ""
+
+
 def _upright(job: Job, image: Image.Image, view: View) -> tuple[Image.Image, tuple[str, ...]]:
     try:
         with python_warnings.catch_warnings():
             python_warnings.simplefilter("ignore")
-            return normalise(view.image, deep=_is_deep(job.data, image))
+            return normalise(
+                view.image,
+                deep=_is_deep(job.data, image),
+                grey_bits=view.grey_bits,
+                white_is_zero=view.white_is_zero,
+            )
     except DAMAGED as error:
         raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from beholder.errors import BrokenArtifact
 from beholder.evidence.frames import MAX_FRAMES, spread
@@ -27,6 +27,9 @@ _LISTED_PAGES = 256
 _SUBFILE_TYPE, _REDUCED = 254, 1
 """TIFF 6.0, NewSubfileType: bit 0 marks a smaller copy of another page."""
 
+_BITS, _PHOTOMETRIC, _WHITE_IS_ZERO = 258, 262, 0
+"""TIFF 6.0, BitsPerSample and PhotometricInterpretation."""
+
 _SHORTEST_MS, _SHORT_SHOWN_MS = 10, 100
 """Browsers show a frame that asks for 10 ms or less for 100 ms."""
 
@@ -41,11 +44,15 @@ class View:
     Attributes:
         time_s: When it appears, of an animation.
         page: 1-based, of a file with pages.
+        grey_bits: Bits of a grey value, where they are fewer than the decoder's type has room for.
+        white_is_zero: Its grey values mean the opposite, and the decoder has left them so.
     """
 
     image: Image.Image
     time_s: float | None = None
     page: int | None = None
+    grey_bits: int | None = None
+    white_is_zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,7 @@ def read_series(name: str, image: Image.Image, pages: int, budget: int) -> Serie
         # No copy: the largest pictures fit into a decoder's memory only once.
         image.seek(start)
         image.load()
-        return Series("still", (View(image),), 1)
+        return Series("still", (View(image, **_grey(image)),), 1)
     if count * image.width * image.height > MAX_ANIMATION_PIXELS:
         detail = f"{count} frames of {image.width}x{image.height}: more than {MAX_ANIMATION_PIXELS} pixels"
         raise BrokenArtifact(detail, slug="too_large", concerns=name)
@@ -152,12 +159,22 @@ def _read_pages(name: str, image: Image.Image, count: int, most: int) -> Series:
         try:
             image.seek(at)
             _check_size(name, image)
-            views.append(View(_copy(image), page=page if in_all > 1 else None))
+            views.append(View(_copy(image), page=page if in_all > 1 else None, **_grey(image)))
         except DAMAGED:
             if page == 1:
                 raise
             damaged = True
     return Series("pages" if in_all > 1 else "still", tuple(views), in_all, damaged)
+
+
+def _grey(image: Image.Image) -> dict[str, Any]:
+    """What the present page says of its grey values, where they have more than 8 bits."""
+    tags = getattr(image, "tag_v2", {})
+    if image.mode[:1] not in {"I", "F"} or not tags:
+        return {}
+    bits = tags.get(_BITS, (16,))
+    few = bits[0] if isinstance(bits, tuple) and len(bits) == 1 and 8 < bits[0] < 16 else None
+    return {"grey_bits": few, "white_is_zero": tags.get(_PHOTOMETRIC) == _WHITE_IS_ZERO}
 
 
 def _is_reduced(image: Image.Image) -> bool:
