@@ -1,4 +1,14 @@
-"""The conversion command's work: which reader, which writer, and the record of what was done."""
+"""Other box files -> our JSONL, and back. The format is declared, converted once, and recorded.
+
+    jsonl   our own (read.py)
+    coco    one COCO JSON file
+    yolo    a folder of text files, class names beside it
+    voc     a folder of Pascal VOC XML files
+    raw     a folder of raw replies
+
+Each has a module of its name; `foreign` is what they share. Here is which reader, which writer, and the
+record of what was done.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +18,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from beholder.detection import convert as forms
-from beholder.detection.convert import Record
+from beholder.detection.coco import coco_document, read_coco, read_coco_results
+from beholder.detection.foreign import Record, check_class_names, classes_of, plain_name, read_text
 from beholder.detection.formats import canonical_format
 from beholder.detection.inventory import file_sha256
+from beholder.detection.jsonl import gold_records, jsonl_text, prediction_records
+from beholder.detection.raw import read_raw
 from beholder.detection.read import load_gold, load_predictions
+from beholder.detection.voc import read_voc, voc_text
 from beholder.detection.write import is_folder, refuse_input_folder, safe_out_dir, strict_json, write_text
+from beholder.detection.yolo import read_yolo, yolo_text
 from beholder.errors import SpecError
+
+SOURCES = ("jsonl", "coco", "yolo", "voc", "raw")
+TARGETS = ("jsonl", "coco", "yolo", "voc")
 
 RESULTS_NOTE = (
     "COCO results have no row for an image without a detection: such images were written as valid and empty."
@@ -54,7 +71,7 @@ def run_convert(spec: ConvertSpec) -> dict[str, Any]:
         SpecError: `bad_convert`, a combination that makes no sense; `bad_convert_input`; `out_dir_is_input`,
             `out_not_empty`, `unwritable`; those of the readers.
     """
-    if spec.source_format not in forms.SOURCES or spec.target_format not in forms.TARGETS:
+    if spec.source_format not in SOURCES or spec.target_format not in TARGETS:
         raise _misuse(f"from {spec.source_format} to {spec.target_format}: one of them is unknown")
     _check_out(spec)
     box_format = canonical_format(spec.box_format)
@@ -104,26 +121,26 @@ def _read(spec: ConvertSpec) -> tuple[list[Record], list[str]]:
     is_gold = spec.kind == "gold"
     if spec.source_format == "jsonl":
         if is_gold:
-            return forms.gold_records(load_gold(spec.source, box_format=spec.box_format)), []
+            return gold_records(load_gold(spec.source, box_format=spec.box_format)), []
         gold = load_gold(_needed(spec.gold, "--gold"))
         model = load_predictions(spec.source, gold, box_format=spec.box_format)
         notes = [f"{model.bad_lines} lines and {model.unknown_images} rows of unknown images were left out."]
-        return forms.prediction_records(model, gold), notes if model.bad_lines or model.unknown_images else []
+        return prediction_records(model, gold), notes if model.bad_lines or model.unknown_images else []
     if spec.source_format == "coco":
-        text, by_name = forms.read_text(spec.source), spec.id_from == "file_name"
+        text, by_name = read_text(spec.source), spec.id_from == "file_name"
         if is_gold or not text.lstrip().startswith("["):
-            return forms.read_coco(text, str(spec.source), by_file_name=by_name, strict=is_gold), []
-        gold_text = forms.read_text(_needed(spec.gold, "--gold"))
-        found = forms.read_coco_results(text, str(spec.source), gold_text, by_file_name=by_name)
+            return read_coco(text, str(spec.source), by_file_name=by_name, strict=is_gold), []
+        gold_text = read_text(_needed(spec.gold, "--gold"))
+        found = read_coco_results(text, str(spec.source), gold_text, by_file_name=by_name)
         return found, [RESULTS_NOTE]
     if spec.source_format == "voc":
-        return forms.read_voc(spec.source, strict=is_gold), []
+        return read_voc(spec.source, strict=is_gold), []
     if spec.source_format == "yolo":
-        names = forms.read_text(_needed(spec.names, "--names")).splitlines()
-        return forms.read_yolo(spec.source, names, _sizes(spec), strict=is_gold), []
+        names = read_text(_needed(spec.names, "--names")).splitlines()
+        return read_yolo(spec.source, names, _sizes(spec), strict=is_gold), []
     if is_gold:
         raise _misuse("raw replies are predictions")
-    return forms.read_raw(spec.source, _sizes(spec), spec.box_format), []
+    return read_raw(spec.source, _sizes(spec), spec.box_format), []
 
 
 def _sizes(spec: ConvertSpec) -> Mapping[str, tuple[float, float]]:
@@ -143,22 +160,22 @@ def _sizes(spec: ConvertSpec) -> Mapping[str, tuple[float, float]]:
 def _write(spec: ConvertSpec, records: Sequence[Record]) -> None:
     out = spec.out
     if spec.target_format == "jsonl":
-        write_text(out, forms.jsonl_text(records, spec.kind))
+        write_text(out, jsonl_text(records, spec.kind))
         return
     if any(record.boxes is None for record in records):
         raise _misuse(f"{spec.target_format} cannot say that an answer is malformed; only jsonl can")
-    classes = forms.classes_of(records)
+    classes = classes_of(records)
     if spec.target_format == "coco":
-        write_text(out, strict_json(forms.coco_document(records, classes)) + "\n")
+        write_text(out, strict_json(coco_document(records, classes)) + "\n")
         return
-    forms.plain_classes(classes, spec.target_format)
-    names = {record.image_id: forms.plain_name(record.image_id) for record in records}
+    check_class_names(classes, spec.target_format)
+    names = {record.image_id: plain_name(record.image_id) for record in records}
     folder = safe_out_dir(out, [])
     for record in records:
         if spec.target_format == "yolo":
-            write_text(folder / f"{names[record.image_id]}.txt", forms.yolo_text(record, classes))
+            write_text(folder / f"{names[record.image_id]}.txt", yolo_text(record, classes))
         else:
-            write_text(folder / f"{names[record.image_id]}.xml", forms.voc_text(record))
+            write_text(folder / f"{names[record.image_id]}.xml", voc_text(record))
     if spec.target_format == "yolo":
         write_text(_beside(out, ".names"), "".join(f"{name}\n" for name in classes))
 
