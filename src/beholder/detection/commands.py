@@ -3,69 +3,31 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from beholder.errors import ConfigError, SpecError
+from beholder.detection.flags import (
+    PATH,
+    formats_option,
+    gold_option,
+    iou_option,
+    json_flag,
+    named_paths,
+    option,
+    per_model,
+    predictions_option,
+    read_thresholds,
+    seed_option,
+)
+from beholder.errors import ConfigError
 
 if TYPE_CHECKING:
     from beholder.detection.boxes import Gold, Predictions
 
 EXIT_DIFFERENT = 3
-
-
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def _option(*names: str, **kwargs: Any) -> Callable[[_Command], _Command]:
-    """An option whose default may stand in `BEHOLDER_<FLAG>`."""
-    longest = max(names, key=lambda name: name.startswith("--"))
-    kwargs.setdefault("envvar", "BEHOLDER_" + longest.strip("-").upper().replace("-", "_"))
-    return click.option(*names, **kwargs)
-
-
-def _thresholds(_ctx: click.Context, _param: click.Parameter, values: Sequence[str]) -> tuple[float, ...]:
-    """Numbers; what is none is refused like a number that is no threshold."""
-    found = []
-    for value in values:
-        try:
-            found.append(float(value))
-        except ValueError:
-            raise SpecError(
-                f"IoU threshold {value!r} is no number", slug="bad_iou_threshold", concerns=value
-            ) from None
-    return tuple(found)
-
-
-_PATH = click.Path(path_type=Path)
-_json_flag = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-_gold_option = _option("--gold", "gold_file", required=True, type=_PATH, help="Gold boxes, JSONL.")
-_predictions_option = _option(
-    "--predictions",
-    "prediction_files",
-    required=True,
-    multiple=True,
-    metavar="[NAME=]FILE",
-    help="One model's answers, JSONL; several times for several models.",
-)
-_formats_option = _option(
-    "--box-format",
-    "box_formats",
-    multiple=True,
-    metavar="[NAME=]FORMAT",
-    help="What a model's four numbers mean: xyxy (default), xywh, cxcywh, …_norm, xyxy_1000, yxyx_1000.",
-)
-_iou_option = _option(
-    "--iou",
-    "thresholds",
-    multiple=True,
-    callback=_thresholds,
-    help="IoU threshold; the first is the main one.  [default: 0.5, 0.3, 0.4]",
-)
-_seed_option = _option("--seed", type=int, default=0, show_default=True, help="Seed of the bootstrap.")
 
 
 @click.group(epilog="Example: beholder detect demo")
@@ -79,36 +41,36 @@ def detect() -> None:
 @detect.command(
     epilog="Example: beholder detect score --gold gold.jsonl --predictions yolo=yolo.jsonl --out-dir scores"
 )
-@_gold_option
-@_predictions_option
-@_option("--classes", "classes_file", type=_PATH, help='JSON: {"class_to_domain": {class: domain}}.')
-@_formats_option
-@_iou_option
-@_option("--beta", default="2", show_default=True, help="F_beta: above 1 weighs recall more.")
-@_option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
-@_seed_option
-@_option("--similarity", type=_PATH, help="Class-similarity matrix, CSV: a second, relaxed score.")
-@_option("--expect", "expect_file", type=_PATH, help="Published summary; exit 3 if a number differs.")
-@_option(
+@gold_option
+@predictions_option
+@option("--classes", "classes_file", type=PATH, help='JSON: {"class_to_domain": {class: domain}}.')
+@formats_option
+@iou_option
+@option("--beta", default="2", show_default=True, help="F_beta: above 1 weighs recall more.")
+@option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
+@seed_option
+@option("--similarity", type=PATH, help="Class-similarity matrix, CSV: a second, relaxed score.")
+@option("--expect", "expect_file", type=PATH, help="Published summary; exit 3 if a number differs.")
+@option(
     "--provenance", multiple=True, metavar="[NAME=]FILE", help="JSON with a model's inference settings, kept."
 )
-@_option("--inventory", type=_PATH, help="List of file hashes to verify first.")
-@_option("--images", type=_PATH, help="Folder of the pictures, for the page's worst images.")
-@_option("--out-dir", type=_PATH, help="Where summary, tables, Markdown and page go.")
-@_option("--parquet", is_flag=True, help="Tables as Parquet too (needs pyarrow).")
-@_json_flag
+@option("--inventory", type=PATH, help="List of file hashes to verify first.")
+@option("--images", type=PATH, help="Folder of the pictures, for the page's worst images.")
+@option("--out-dir", type=PATH, help="Where summary, tables, Markdown and page go.")
+@option("--parquet", is_flag=True, help="Tables as Parquet too (needs pyarrow).")
+@json_flag
 def score(**flags: Any) -> None:
     """Score predictions against gold."""
     from beholder.detection.expect import check_summary, load_expected
     from beholder.detection.job import ScoreSpec, run_score, write_results
     from beholder.detection.write import refuse_input_folder
 
-    prediction_files = _named_paths(flags["prediction_files"], "--predictions")
+    prediction_files = named_paths(flags["prediction_files"], "--predictions")
     spec = ScoreSpec(
         gold=flags["gold_file"],
         predictions=prediction_files,
         classes=flags["classes_file"],
-        box_formats=_per_model(flags["box_formats"], prediction_files, "--box-format"),
+        box_formats=per_model(flags["box_formats"], prediction_files, "--box-format"),
         thresholds=flags["thresholds"],
         beta=flags["beta"],
         replicates=flags["bootstrap"],
@@ -116,7 +78,7 @@ def score(**flags: Any) -> None:
         similarity=flags["similarity"],
         provenance={
             name: Path(file)
-            for name, file in _per_model(flags["provenance"], prediction_files, "--provenance").items()
+            for name, file in per_model(flags["provenance"], prediction_files, "--provenance").items()
         },
         inventory=flags["inventory"],
         expect=flags["expect_file"],
@@ -158,13 +120,13 @@ def _say_differences(outcome: Mapping[str, Any], file: Path) -> None:
 
 
 @detect.command(epilog="Example: beholder detect agreement --annotations annotations.jsonl --bootstrap 2000")
-@_option("--annotations", "annotations_file", required=True, type=_PATH, help="Annotations, JSONL.")
-@_option("--iou", "thresholds", multiple=True, callback=_thresholds, help="IoU threshold.  [default: 0.5]")
-@_option("--classes", "classes_file", type=_PATH, help="Classes that annotators could choose, JSON.")
-@_option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
-@_seed_option
-@_option("--expect", "expect_file", type=_PATH, help="Published figures; exit 3 if a number differs.")
-@_json_flag
+@option("--annotations", "annotations_file", required=True, type=PATH, help="Annotations, JSONL.")
+@option("--iou", "thresholds", multiple=True, callback=read_thresholds, help="IoU threshold.  [default: 0.5]")
+@option("--classes", "classes_file", type=PATH, help="Classes that annotators could choose, JSON.")
+@option("--bootstrap", type=int, default=0, metavar="N", help="Replicates over images, such as 2000.")
+@seed_option
+@option("--expect", "expect_file", type=PATH, help="Published figures; exit 3 if a number differs.")
+@json_flag
 def agreement(
     annotations_file: Path,
     thresholds: tuple[float, ...],
@@ -208,15 +170,15 @@ def agreement(
 @detect.command(
     epilog="Example: beholder detect render --gold gold.jsonl --predictions a=a.jsonl --worst 9 -o out/w.png"
 )
-@_gold_option
-@_predictions_option
-@_formats_option
-@_option("--iou", "threshold", type=float, default=0.5, show_default=True, help="IoU threshold.")
-@_option("--image-id", "image_ids", multiple=True, help="Image to draw; several times: a contact sheet.")
-@_option("--worst", type=click.IntRange(min=1), help="The N images with most errors, as a contact sheet.")
-@_option("--images", type=_PATH, help="Folder of the pictures; grey ground without it.")
-@_option("-o", "--out", required=True, type=_PATH, help="Picture to write: .png, .jpg, .webp.")
-@_json_flag
+@gold_option
+@predictions_option
+@formats_option
+@option("--iou", "threshold", type=float, default=0.5, show_default=True, help="IoU threshold.")
+@option("--image-id", "image_ids", multiple=True, help="Image to draw; several times: a contact sheet.")
+@option("--worst", type=click.IntRange(min=1), help="The N images with most errors, as a contact sheet.")
+@option("--images", type=PATH, help="Folder of the pictures; grey ground without it.")
+@option("-o", "--out", required=True, type=PATH, help="Picture to write: .png, .jpg, .webp.")
+@json_flag
 def render(
     gold_file: Path,
     prediction_files: tuple[str, ...],
@@ -237,7 +199,7 @@ def render(
     if bool(image_ids) == bool(worst):
         raise ConfigError("say either --image-id or --worst N", concerns="--worst")
     gold, models = _load(gold_file, prediction_files, box_formats)
-    files = _named_paths(prediction_files, "--predictions").values()
+    files = named_paths(prediction_files, "--predictions").values()
     safe_out_dir(out.parent, [gold_file, *files, *([images] if images else [])])
     drawn = draw_scenes(gold, models, threshold, image_ids=image_ids, worst=worst, images=images, out=out)
     if as_json:
@@ -254,17 +216,17 @@ def render(
 
 
 @detect.command(epilog="Example: beholder detect convert coco.json --from coco --kind gold -o new/gold.jsonl")
-@click.argument("source", type=_PATH)
-@_option("--from", "source_format", required=True, help="jsonl, coco, yolo, voc, raw.")
-@_option("--to", "target_format", default="jsonl", show_default=True, help="jsonl, coco, yolo, voc.")
-@_option("--kind", type=click.Choice(["gold", "predictions"]), required=True, help="What the file holds.")
-@_option("--gold", "gold_file", type=_PATH, help="Gold of predictions: sizes, ids, COCO categories.")
-@_option("--names", type=_PATH, help="Class names, one a line, for yolo.")
-@_option("--images", type=_PATH, help="Folder of the pictures, for sizes that yolo does not tell.")
-@_option("--box-format", default="xyxy", show_default=True, help="Of jsonl and raw boxes.")
-@_option("--id-from", type=click.Choice(["id", "file_name"]), default="id", help="A COCO image's id.")
-@_option("-o", "--out", required=True, type=_PATH, help="File (jsonl, coco) or folder (yolo, voc).")
-@_json_flag
+@click.argument("source", type=PATH)
+@option("--from", "source_format", required=True, help="jsonl, coco, yolo, voc, raw.")
+@option("--to", "target_format", default="jsonl", show_default=True, help="jsonl, coco, yolo, voc.")
+@option("--kind", type=click.Choice(["gold", "predictions"]), required=True, help="What the file holds.")
+@option("--gold", "gold_file", type=PATH, help="Gold of predictions: sizes, ids, COCO categories.")
+@option("--names", type=PATH, help="Class names, one a line, for yolo.")
+@option("--images", type=PATH, help="Folder of the pictures, for sizes that yolo does not tell.")
+@option("--box-format", default="xyxy", show_default=True, help="Of jsonl and raw boxes.")
+@option("--id-from", type=click.Choice(["id", "file_name"]), default="id", help="A COCO image's id.")
+@option("-o", "--out", required=True, type=PATH, help="File (jsonl, coco) or folder (yolo, voc).")
+@json_flag
 def convert(**flags: Any) -> None:
     """Box files of other tools to ours and back; what was done is recorded beside the result."""
     from beholder.detection.converting import ConvertSpec, run_convert
@@ -284,11 +246,11 @@ def convert(**flags: Any) -> None:
 
 
 @detect.command(epilog="Example: beholder detect check --gold gold.jsonl --predictions a=a.jsonl")
-@_option("--gold", "gold_file", type=_PATH, help="Gold boxes, JSONL.")
-@_option("--predictions", "prediction_files", multiple=True, metavar="[NAME=]FILE", help="Answers, JSONL.")
-@_formats_option
-@_option("--inventory", type=_PATH, help="List of file hashes to verify.")
-@_json_flag
+@option("--gold", "gold_file", type=PATH, help="Gold boxes, JSONL.")
+@option("--predictions", "prediction_files", multiple=True, metavar="[NAME=]FILE", help="Answers, JSONL.")
+@formats_option
+@option("--inventory", type=PATH, help="List of file hashes to verify.")
+@json_flag
 def check(
     gold_file: Path | None,
     prediction_files: tuple[str, ...],
@@ -304,10 +266,8 @@ def check(
         raise ConfigError("say --gold (with --predictions) or --inventory", concerns="--gold")
     if gold_file is None and prediction_files:
         raise ConfigError("--predictions needs --gold", concerns="--gold")
-    files = _named_paths(prediction_files, "--predictions")
-    report = check_files(
-        gold_file, files, _per_model(box_formats, files, "--box-format"), inventory=inventory
-    )
+    files = named_paths(prediction_files, "--predictions")
+    report = check_files(gold_file, files, per_model(box_formats, files, "--box-format"), inventory=inventory)
     if as_json:
         _print_json(report)
     else:
@@ -323,8 +283,8 @@ def check(
 
 
 @detect.command(epilog="Example: beholder detect demo --out-dir boxes")
-@_option("--out-dir", type=_PATH, default=Path("beholder-detect-demo"), show_default=True, help="Results.")
-@_json_flag
+@option("--out-dir", type=PATH, default=Path("beholder-detect-demo"), show_default=True, help="Results.")
+@json_flag
 def demo(out_dir: Path, *, as_json: bool) -> None:
     """Score two invented models on forty invented street images: real numbers, no model, no network."""
     from beholder.detection.demo import run_demo
@@ -347,49 +307,13 @@ def _load(
 ) -> tuple[Gold, list[Predictions]]:
     from beholder.detection.read import load_gold, load_predictions
 
-    files = _named_paths(prediction_files, "--predictions")
-    formats = _per_model(box_formats, files, "--box-format")
+    files = named_paths(prediction_files, "--predictions")
+    formats = per_model(box_formats, files, "--box-format")
     gold = load_gold(gold_file)
     return gold, [
         load_predictions(file, gold, name=name, box_format=formats.get(name, "xyxy"))
         for name, file in files.items()
     ]
-
-
-def _named_paths(items: Iterable[str], flag: str) -> dict[str, Path]:
-    """NAME=FILE; without a name, the file's own."""
-    found: dict[str, Path] = {}
-    for item in items:
-        name, equals, file = item.partition("=")
-        if not equals or _is_file(item):
-            name, file = Path(item).stem, item
-        if not name or not file:
-            raise ConfigError(f"{flag} {item!r}: write NAME=FILE", concerns=flag)
-        if name in found:
-            raise SpecError(f"{flag}: two models are called {name!r}", slug="duplicate_model", concerns=name)
-        found[name] = Path(file)
-    return found
-
-
-def _is_file(path: str) -> bool:
-    try:
-        return Path(path).is_file()
-    except OSError:  # a name that is too long
-        return False
-
-
-def _per_model(items: Iterable[str], models: Mapping[str, Path], flag: str) -> dict[str, str]:
-    """NAME=VALUE for one model, or VALUE for all."""
-    found: dict[str, str] = {}
-    for item in items:
-        name, equals, value = item.partition("=")
-        if not equals:
-            found |= dict.fromkeys(models, item)
-        elif name not in models:
-            raise ConfigError(f"{flag} {item!r}: no --predictions is called {name!r}", concerns=flag)
-        else:
-            found[name] = value
-    return found
 
 
 def _say(line: str) -> None:
