@@ -13,6 +13,7 @@ import time
 import urllib.error
 import urllib.request
 import zlib
+from concurrent.futures import ThreadPoolExecutor, wait
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,7 @@ def png(width: int, height: int) -> bytes:
 def post(url: str, body: Any) -> tuple[int, dict[str, str], Any]:
     request = urllib.request.Request(url, json.dumps(body).encode(), {"content-type": "application/json"})
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.status, dict(answer.headers), json.loads(answer.read())
     except urllib.error.HTTPError as error:
         with error:
@@ -104,10 +105,25 @@ def test_replay_fills_in_address_and_date() -> None:
     """A replayed exchange has its status and headers, its own address, and a date in the future."""
     fixture = {"status": 429, "headers": {"retry-after": "@http-date+30"}, "body": {"next": "@base/x"}}
     with JudgeServer([replay(fixture)]) as server:
+        before = time.time()
         status, headers, body = post(server.url + PATHS["anthropic"], question("anthropic"))
+        after = time.time()
     assert status == 429
     assert body == {"next": server.url + "/x"}
-    assert 25 < parsedate_to_datetime(headers["retry-after"]).timestamp() - time.time() < 32
+    date = parsedate_to_datetime(headers["retry-after"]).timestamp()  # of whole seconds
+    assert before + 29 < date <= after + 30
+
+
+def test_what_is_held_is_answered_once_it_is_released() -> None:
+    """A held answer comes with the release and not before; a later one is not held any more."""
+    address = PATHS["anthropic"]
+    with JudgeServer([rule(held=True)]) as server, ThreadPoolExecutor(1) as threads:
+        answer = threads.submit(post, server.url + address, question("anthropic"))
+        server.wait_for_requests(1)
+        assert not wait([answer], timeout=0.05).done
+        server.release()
+        assert answer.result()[0] == 200
+        assert post(server.url + address, question("anthropic"))[0] == 200
 
 
 @pytest.mark.parametrize("fault", ["cut", "reset"])

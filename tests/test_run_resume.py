@@ -17,6 +17,7 @@ from tests.fakes.runs import (
     gis_run,
     judge_command,
     picture,
+    read_until,
     rows_of,
     run,
     summary_of,
@@ -145,15 +146,18 @@ def test_an_interrupted_resume_keeps_the_scores_that_were_there(tmp_path: Path) 
     """Tasks that were judged before stay scored in the rows, although the second run came to none of them."""
     tasks = [f"t{n}" for n in range(6)]
     gis_run(tmp_path, tasks)
-    with JudgeServer([rule(call={"from": 7}, text=gis_reply(), delay_s=1), GOOD]) as server:
+    with JudgeServer([rule(call=7, held=True, text=gis_reply()), GOOD]) as server:
         run(judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1))
         line = judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 2, "--max-connections", 1)
         process = subprocess.Popen(
-            line, env=environment(), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            line, env=environment(), stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
         server.wait_for_requests(7)
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 130
+        read_until("Press Ctrl-C again", process)
+        server.release()
+        process.communicate(timeout=300)
+        assert process.returncode == 130
     rows = rows_of(tmp_path / "o")
     assert [row["outcome"] for row in rows] == ["scored"] * 6
     assert {row["repeats"][1]["reason"] for row in rows} >= {"cancelled"}

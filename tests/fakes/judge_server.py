@@ -20,8 +20,9 @@ out. Conditions, all optional:
 
 Answer, all optional:
 
-    delay_s, status, headers, text, stop_reason, usage {input_tokens, output_tokens, cached_input_tokens},
-    served_model, no_ids (no request id in the headers), body (sent as JSON), raw (sent as it is),
+    delay_s, held (until `release`), status, headers, text, stop_reason,
+    usage {input_tokens, output_tokens, cached_input_tokens}, served_model,
+    no_ids (no request id in the headers), body (sent as JSON), raw (sent as it is),
     fixture (path of a wire fixture to replay)
     fault       cut: the connection ends before the body does;  reset: before any byte
                 stall: headers, then nothing;  hang: nothing at all
@@ -59,6 +60,8 @@ STOP_WORDS = {
     "gemini": "STOP",
 }
 CUT_SHORT_BYTES = 5000
+PATIENCE_S = 120.0
+SETTLE_ROUNDS = 20
 Rule = Mapping[str, Any]
 
 
@@ -231,6 +234,7 @@ class Answer:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes = b""
     delay_s: float = 0.0
+    held: bool = False
     fault: str | None = None
     after_bytes: int | None = None
     close: bool = False
@@ -342,6 +346,7 @@ def make_answer(request: SeenRequest, parts: Rule, base_url: str) -> Answer:
         headers=headers,
         body=body.replace("@base", base_url).encode(),
         delay_s=float(parts.get("delay_s", 0)),
+        held=bool(parts.get("held")),
         fault=parts.get("fault"),
         after_bytes=parts.get("after_bytes"),
         close=bool(parts.get("close")),
@@ -465,6 +470,7 @@ class JudgeServer:
         self._ready = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stop: asyncio.Event | None = None
+        self._released: asyncio.Event | None = None
         self._thread: threading.Thread | None = None
         self._connections: set[asyncio.Task[None]] = set()
 
@@ -479,16 +485,24 @@ class JudgeServer:
         """Listen, in a thread; returns when the port is open."""
         self._thread = threading.Thread(target=lambda: asyncio.run(self.serve()), daemon=True)
         self._thread.start()
-        if not self._ready.wait(10):
+        if not self._ready.wait(PATIENCE_S):
             raise TimeoutError("the fake judge did not start")
 
     def stop(self) -> None:
         """Close every connection and end the thread."""
         if self._loop and self._stop and self._thread:
             self._loop.call_soon_threadsafe(self._stop.set)
-            self._thread.join(10)
+            self._thread.join(PATIENCE_S)
+            if self._thread.is_alive():
+                raise TimeoutError("the fake judge did not stop")
 
-    def wait_for_requests(self, count: int, timeout_s: float = 90.0) -> None:
+    def release(self) -> None:
+        """Let the answers out that a rule holds, those of later requests too."""
+        assert self._loop is not None
+        assert self._released is not None
+        self._loop.call_soon_threadsafe(self._released.set)
+
+    def wait_for_requests(self, count: int, timeout_s: float = 300.0) -> None:
         """Block until so many requests have arrived; fails if they do not come in time."""
         deadline = time.monotonic() + timeout_s
         while len(self.requests) < count:
@@ -498,11 +512,15 @@ class JudgeServer:
     async def serve(self) -> None:
         """Listen until `stop` is called."""
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
+        self._released = asyncio.Event()
         server = await asyncio.start_server(self._connection, "127.0.0.1", self._port, limit=1 << 21)
         self.url = "http://{}:{}".format(*server.sockets[0].getsockname())
         self._ready.set()
         async with server:
             await self._stop.wait()
+            server.close()
+            for _ in range(SETTLE_ROUNDS):  # who was let in just now gets a task, which can be ended
+                await asyncio.sleep(0)
             for task in self._connections:
                 task.cancel()
             await asyncio.gather(*self._connections, return_exceptions=True)
@@ -535,6 +553,8 @@ class JudgeServer:
         try:
             answer = make_answer(request, self._pick(request), self.url)
             await asyncio.sleep(answer.delay_s)
+            if answer.held and self._released:
+                await self._released.wait()
             return await self._write(writer, answer)
         finally:
             self._in_flight -= 1

@@ -11,8 +11,8 @@ import psutil
 
 
 def command_line(process: psutil.Process) -> str:
-    """The command line; empty for a process that has ended, whether or not it has been waited for."""
-    with contextlib.suppress(psutil.NoSuchProcess):
+    """The command line; empty for a process that has ended, waited for or not, or that is another user's."""
+    with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
         return " ".join(process.cmdline())
     return ""
 
@@ -26,6 +26,14 @@ def below() -> set[psutil.Process]:
 def below_with(what: str) -> set[psutil.Process]:
     """Those below this one with `what` in their command line."""
     return {one for one in below() if what in command_line(one)}
+
+
+def named(what: str) -> set[psutil.Process]:
+    """All processes of this machine with `what` in their command line: a name that no other run can have.
+
+    Unlike `below_with` it finds those, too, whose parent has ended before them.
+    """
+    return {one for one in psutil.process_iter() if what in command_line(one) and runs(one)}
 
 
 def runs(process: psutil.Process) -> bool:
@@ -42,7 +50,7 @@ def kernel_status(process: psutil.Process) -> str:
     return ""
 
 
-def left_of(processes: Iterable[psutil.Process], within_s: float = 30.0) -> list[str]:
+def left_of(processes: Iterable[psutil.Process], within_s: float = 120.0) -> list[str]:
     """The processes that have not ended in time: nothing, as it should be."""
     deadline = time.monotonic() + within_s
     left = list(processes)

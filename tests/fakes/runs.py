@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -82,11 +83,27 @@ def run(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """A finished command with its output as text."""
+    """A finished command with its output as text; the time is for machines that are slow and busy."""
     return subprocess.run(
         arguments, input=stdin, capture_output=True, encoding="utf-8", check=False, cwd=cwd,
-        env=dict(env or environment()), timeout=120,
+        env=dict(env or environment()), timeout=900,
     )  # fmt: skip
+
+
+def read_until(words: str, process: subprocess.Popen[str], within_s: float = 300.0) -> str:
+    """What a process writes to stderr up to the line with these words; fails if it ends without them."""
+    assert process.stderr is not None
+    watchdog = threading.Timer(within_s, process.kill)
+    watchdog.start()
+    said = ""
+    try:
+        while words not in said:
+            line = process.stderr.readline()
+            assert line, said
+            said += line
+    finally:
+        watchdog.cancel()
+    return said
 
 
 def rows_of(out: Path) -> list[dict[str, Any]]:
