@@ -77,17 +77,22 @@ def test_a_failing_handler_fails_its_session_only(how: str) -> None:
 
     async def scene() -> None:
         failures: list[BaseException] = []
-        heard = asyncio.Event()
+        heard, failed = asyncio.Event(), asyncio.Event()
+
+        def note(failure: BaseException) -> None:
+            failures.append(failure)
+            failed.set()
+
         async with wire() as (connection, peer):
             bad, good = connection.session("bad"), connection.session("good")
             bad.on("E", at_once if how == "at once" else later)
-            bad.on_failure = failures.append
+            bad.on_failure = note
             good.on("E", lambda _: heard.set())
             peer.say(method="E", params={"what": "x"}, sessionId="bad")
             peer.say(method="E", params={}, sessionId="good")
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(60):
                 await heard.wait()
-                await asyncio.sleep(0.05)
+                await failed.wait()
             assert [repr(failure) for failure in failures] == ["KeyError('x')"]
             assert not connection.lost.is_set()
 

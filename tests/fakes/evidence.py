@@ -75,7 +75,7 @@ async def prepare_all(
     **policy: Any,
 ) -> list[Evidence]:
     """The same in a running loop."""
-    rules = EvidencePolicy(**{"min_wait_s": Decimal(1), "max_wait_s": Decimal(15), **policy})
+    rules = EvidencePolicy(**{"min_wait_s": Decimal(1), "max_wait_s": Decimal(120), **policy})
     async with EvidenceEngine(rules, routing, network, limits, workers=workers, **(engine or {})) as running:
         return await asyncio.gather(*(running.prepare(one) for one in submissions))
 

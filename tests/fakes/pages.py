@@ -52,7 +52,7 @@ async def show(
     for beside, bytes_ in (files or {}).items():
         assert root is not None
         (root / beside).write_bytes(bytes_)
-    rules = EvidencePolicy(**{"min_wait_s": Decimal(1), "max_wait_s": Decimal(15), **policy})
+    rules = EvidencePolicy(**{"min_wait_s": Decimal(1), "max_wait_s": Decimal(120), **policy})
     job = Job(name=name, suffix=Path(name).suffix, data=data, policy=rules, limits=limits, budget=budget)
     check, render = (check_svg, render_svg) if job.suffix == ".svg" else (check_html, render_html)
     check(job)

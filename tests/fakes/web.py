@@ -45,32 +45,35 @@ class Site:
     pages: Mapping[str, bytes | None]
     port: int = 0
     asked: list[str] = field(default_factory=list)
-    _held: list[asyncio.StreamWriter] = field(default_factory=list)
+    _writers: list[asyncio.StreamWriter] = field(default_factory=list)
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Answer one request and close."""
+        self._writers.append(writer)
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-        except asyncio.IncompleteReadError:
+            answered = await self._answer(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            answered = True  # by nobody: it has hung up
+        if answered:
             writer.close()
-            return
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, _, rest = head.partition("\r\n")
         host = next((one[5:].strip() for one in rest.split("\r\n") if one.lower().startswith("host:")), "")
         path = line.split(" ")[1]
         self.asked.append(f"{host}{path}")
         answer = self.pages.get(path, b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
         if answer is None:
-            self._held.append(writer)
-            return
+            return False
         writer.write(answer)
-        with contextlib.suppress(ConnectionError):
-            await writer.drain()
-        writer.close()
+        await writer.drain()
+        return True
 
     def let_go(self) -> None:
-        """Close the connections that were never answered."""
-        for writer in self._held:
-            writer.close()
+        """End the connections that are still open, as those are that were never answered."""
+        for writer in self._writers:
+            writer.transport.abort()
 
 
 def answer(body: bytes, media_type: str = "text/plain", status: str = "200 OK", headers: str = "") -> bytes:

@@ -44,6 +44,10 @@ the two cores of a busy machine. A page that hangs is known by then, and has `GR
 GRACE_S = 5.0
 """The same for a page that was cut short: it may be busy, or hang."""
 
+WORKER_S = 3.0
+"""Wall seconds for an answer of the page's workers after the capture. One that has nothing to do answers in
+some thousandths, one in the midst of a piece of work after it, and one that is always busy never does."""
+
 _UNFIT = (LookupError, OSError, SyntaxError, ValueError, struct.error, zlib.error)
 """What an answer without its fields, or a picture of the browser's that is none, fails with."""
 
@@ -175,7 +179,7 @@ async def _still_changes(
     """
     size = page.full_size
     await go_on(page)
-    if not await page.workers.idle():
+    if not await page.workers.idle(WORKER_S):
         return True
     if await stand_still(page, extent) != box or page.full_size != size:
         return True

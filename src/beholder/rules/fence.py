@@ -25,7 +25,7 @@ from beholder.rules.files import GivenUp
 from beholder.rules.look import Found
 from beholder.rules.readers import is_document
 
-START_S = 30.0
+START_S = 60.0
 """For a worker to begin, on a machine that is busy rendering."""
 
 RULE_S = 60.0
