@@ -21,6 +21,9 @@ from typing import Literal
 
 from beholder.records import Warning_
 
+MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
+"""Of a sheet, in every format that is read."""
+
 MOST_EDGE_PT = 14_000.0
 """Width and height of a sheet as drawn: PDF's 200 inches, less a margin for heights that are estimates."""
 

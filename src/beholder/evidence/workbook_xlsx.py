@@ -26,12 +26,12 @@ from beholder.errors import BrokenArtifact
 from beholder.evidence.kinds import Job
 from beholder.evidence.packages import open_package
 from beholder.evidence.splices import Splices, tag_end, without_attribute
-from beholder.evidence.workbook import Sheet, Workbook, cell_name, region
+from beholder.evidence.workbook import MOST_ROWS, Sheet, Workbook, cell_name, region
 from beholder.evidence.workbook_xlsx_drawings import anchors, charts, sized, with_hidden_rows
 from beholder.evidence.workbook_xlsx_edits import hide, keep_columns, make_room
 from beholder.evidence.workbook_xlsx_looks import Styles, read_styles, read_texts
 from beholder.evidence.workbook_xlsx_parts import TRUE, Parts
-from beholder.evidence.workbook_xlsx_scan import MOST_ROWS, SheetPass
+from beholder.evidence.workbook_xlsx_scan import SheetPass
 from beholder.evidence.xmlscan import Scanner, attribute, local
 
 _COMPUTED = "placeholders of formulas taken out"

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from beholder.evidence.workbook import MOST_COLUMNS, MOST_ROWS
 from beholder.evidence.workbook_xlsx_parts import Parts, whole
-from beholder.evidence.workbook_xlsx_scan import MOST_COLUMNS, MOST_ROWS, ScannedSheet
+from beholder.evidence.workbook_xlsx_scan import ScannedSheet
 from beholder.evidence.xmlscan import Scanner, local
 
 _NO_SIZE = re.compile(

@@ -14,9 +14,9 @@ from __future__ import annotations
 from xml.sax.saxutils import quoteattr
 
 from beholder.evidence.splices import Splices, tag_end, with_attribute
-from beholder.evidence.workbook import cell_name
+from beholder.evidence.workbook import MOST_COLUMNS, MOST_ROWS, cell_name
 from beholder.evidence.workbook_xlsx_parts import whole
-from beholder.evidence.workbook_xlsx_scan import MOST_COLUMNS, MOST_ROWS, ScannedSheet
+from beholder.evidence.workbook_xlsx_scan import ScannedSheet
 
 
 def hide(splices: Splices, data: bytes, found: ScannedSheet, rows: int, columns: int | None) -> None:

@@ -7,12 +7,20 @@ import re
 from array import array
 from dataclasses import dataclass, field
 
-from beholder.evidence.workbook import FLOW_PT, Lengths, add_end, cell_name, parse_cell, text_width_pt
+from beholder.evidence.workbook import (
+    FLOW_PT,
+    MOST_COLUMNS,
+    MOST_ROWS,
+    Lengths,
+    add_end,
+    cell_name,
+    parse_cell,
+    text_width_pt,
+)
 from beholder.evidence.workbook_xlsx_looks import Look, Styles
 from beholder.evidence.workbook_xlsx_parts import TRUE, number, whole
 from beholder.evidence.xmlscan import Scanner, attribute, local
 
-MOST_ROWS, MOST_COLUMNS = 1_048_576, 16_384
 _DIGIT_PT = 5.25
 """A column's width is told in digits of the default font, 7 px each."""
 
