@@ -23,6 +23,7 @@ import olefile
 
 from beholder.errors import BrokenArtifact
 from beholder.evidence.kinds import Job
+from beholder.evidence.packages_ppt import hidden_slides
 from beholder.evidence.sniff import describe, sniff
 from beholder.evidence.xmlscan import Scanner, attribute, local
 from beholder.records import Warning_
@@ -158,9 +159,8 @@ def check_office(job: Job) -> OfficeFile:
         more = f" and {len(links) - MOST_NAMED} more" if len(links) > MOST_NAMED else ""
         detail = f"linked, not loaded: {named}{more}"
         warnings.append(Warning_(code="blocked_resource", detail=detail, source=job.name))
-    if family == "slides" and media_type == "application/zip":
-        with open_package(job.name, job.data) as package:
-            hidden, count = _hidden_slides(package, job.name)
+    if family == "slides" and (told := _hidden_slides(job, media_type)):
+        hidden, count = told
         if hidden and hidden == count:
             # LibreOffice makes nothing of it, as if it were damaged.
             raise BrokenArtifact(f"all of its slides ({count}) are hidden", slug="empty", concerns=job.name)
@@ -281,8 +281,25 @@ def _ooxml_links(package: zipfile.ZipFile, name: str) -> Iterator[str]:
     yield from found
 
 
-def _hidden_slides(package: zipfile.ZipFile, name: str) -> tuple[int, int]:
-    """(how many slides a presentation leaves out, how many it has), of OOXML and ODF."""
+def _hidden_slides(job: Job, media_type: str) -> tuple[int, int] | None:
+    """(how many slides a presentation leaves out, how many it has); None where it does not tell."""
+    if media_type == "application/zip":
+        with open_package(job.name, job.data) as package:
+            return _hidden_in_package(package, job.name)
+    if media_type != "application/x-ole-storage":
+        return None
+    try:
+        with olefile.OleFileIO(io.BytesIO(job.data)) as ole:
+            if not (ole.exists("PowerPoint Document") and ole.exists("Current User")):
+                return None
+            stream, user = (ole.openstream(name).read() for name in ("PowerPoint Document", "Current User"))
+    except _OLE_FAULTS:
+        return None
+    return hidden_slides(stream, user)
+
+
+def _hidden_in_package(package: zipfile.ZipFile, name: str) -> tuple[int, int]:
+    """As `_hidden_slides`, of OOXML and ODF."""
     hidden: list[bool] = []
     styles: set[str] = set()
 
