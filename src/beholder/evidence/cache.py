@@ -6,7 +6,7 @@
       blobs/<d>/<sha256>                pictures and videos by their own digest, each once
       new/                              files that are being written
 
-An entry is the SHA-256 of what follows it, and MessagePack of `_Entry`. Everything is written beside its
+What is in an entry, `cache_entry` tells; what its key is made of, `cache_key`. Everything is written beside its
 place and renamed into it, so that a reader finds a whole file or none; a file that has gone, or is not what
 its digest says, is a miss and is dropped. What was used longest ago is evicted first; a file that goes while
 another process reads it stays readable for that process.
@@ -22,13 +22,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from beholder.errors import BrokenArtifact, ConfigError
+from beholder.evidence.cache_entry import Entry, pack, renamed, same_files, unpack, without_data
 from beholder.evidence.kinds import Job, Shown
 from beholder.records import Picture, Video
 
@@ -39,30 +38,9 @@ VARIANTS = 8
 """Results kept for one page with different files beside it."""
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_DIGEST_BYTES = 32
 _STALE_S = 3600.0
 _TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Rendered evidence; may be deleted at any time.\n"
 """The signature is the convention's: https://bford.info/cachedir/"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Entry:
-    """One result as it is stored.
-
-    Attributes:
-        name: The artifact's, when it was rendered.
-        shown, broken: The result, its media without their bytes; or (slug, message).
-        served: Files of the page's folder that it got: (name as bytes, sha256).
-        missing: Names that it asked for in vain.
-        renderer: What drew it, for the manifest.
-    """
-
-    name: bytes
-    shown: Shown | None = None
-    broken: tuple[str, str] | None = None
-    served: tuple[tuple[bytes, str], ...] = ()
-    missing: tuple[bytes, ...] = ()
-    renderer: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +128,7 @@ class EvidenceCache:
         """
         for path in self._variants(key):
             entry = self._read_entry(path)
-            if entry is None or not _same_files(entry, digest_of):
+            if entry is None or not same_files(entry, digest_of):
                 continue
             found = self._whole(entry, job)
             if found is None:
@@ -171,18 +149,16 @@ class EvidenceCache:
             ]
         return [path for _, _, path in sorted(found, reverse=True)]
 
-    def _read_entry(self, path: Path) -> _Entry | None:
+    def _read_entry(self, path: Path) -> Entry | None:
         data = _read(path)
         if data is None:
             return None
-        payload = data[_DIGEST_BYTES:]
-        if hashlib.sha256(payload).digest() == data[:_DIGEST_BYTES]:
-            with contextlib.suppress(msgspec.MsgspecError):
-                return msgspec.msgpack.decode(payload, type=_Entry)
-        _unlink(path)
-        return None
+        entry = unpack(data)
+        if entry is None:
+            _unlink(path)
+        return entry
 
-    def _whole(self, entry: _Entry, job: Job) -> Cached | None:
+    def _whole(self, entry: Entry, job: Job) -> Cached | None:
         if entry.broken is not None:
             error = BrokenArtifact(entry.broken[1], slug=entry.broken[0], concerns=job.name)
             return Cached(error, entry.renderer)
@@ -196,7 +172,7 @@ class EvidenceCache:
         if len(whole_pictures) < len(pictures) or len(whole_videos) < len(videos):
             return None
         shown = replace(entry.shown, pictures=whole_pictures, videos=whole_videos)
-        return Cached(_renamed(shown, os.fsdecode(entry.name), job.name), entry.renderer)
+        return Cached(renamed(shown, os.fsdecode(entry.name), job.name), entry.renderer)
 
     def _with_data(self, one: _Media, job: Job, own: str) -> _Media | None:
         if one.sha256 == own:
@@ -231,32 +207,30 @@ class EvidenceCache:
             served, missing: Of the page's own folder, as in `ServedFolder`.
             renderer: What drew it, for the manifest.
         """
-        entry = _Entry(
+        entry = Entry(
             name=os.fsencode(job.name),
-            shown=_bare(result) if isinstance(result, Shown) else None,
+            shown=without_data(result) if isinstance(result, Shown) else None,
             broken=(result.slug, str(result)) if isinstance(result, BrokenArtifact) else None,
             served=tuple(sorted((os.fsencode(name), digest) for name, digest in (served or {}).items())),
             missing=tuple(sorted(map(os.fsencode, missing))),
             renderer=dict(renderer or {}),
         )
-        beside = msgspec.msgpack.encode([entry.served, entry.missing])
-        path = self._entry_dir(key) / hashlib.sha256(beside).hexdigest()
+        path = self._entry_dir(key) / entry.variant
         try:
-            payload = msgspec.msgpack.encode(entry)
+            packed = pack(entry)
             if isinstance(result, Shown):
                 own = hashlib.sha256(job.data).hexdigest()
                 media: list[Picture | Video] = [*result.pictures, *result.videos]
                 for one in media:
                     if one.sha256 != own:
                         self._write_blob(one.sha256, one.data)
-            self._write(path, hashlib.sha256(payload).digest() + payload)
+            self._write(path, packed)
             for old in self._variants(key)[VARIANTS:]:
                 _unlink(old)
             self._evict()
         except OSError as error:
             self.problem = f"{self.folder}: {error.strerror or error}"
         except UnicodeEncodeError as error:
-            # Half a surrogate pair in some record: no JSON could hold it either.
             self.problem = f"{self.folder}: a result cannot be written as UTF-8: {error}"
 
     def _write_blob(self, digest: str, data: bytes) -> None:
@@ -327,42 +301,6 @@ class EvidenceCache:
 
     def _blob(self, digest: str) -> Path:
         return self._blobs / digest[:2] / digest
-
-
-def _same_files(entry: _Entry, digest_of: Callable[[str], str | None] | None) -> bool:
-    """Whether the page would get of its own folder what it got then."""
-    if not entry.served and not entry.missing:
-        return True
-    if digest_of is None:
-        return False
-    return all(digest_of(os.fsdecode(name)) == digest for name, digest in entry.served) and all(
-        digest_of(os.fsdecode(name)) is None for name in entry.missing
-    )
-
-
-def _bare(shown: Shown) -> Shown:
-    return replace(
-        shown,
-        pictures=tuple(replace(one, data=b"") for one in shown.pictures),
-        videos=tuple(replace(one, data=b"") for one in shown.videos),
-    )
-
-
-def _renamed(shown: Shown, old: str, new: str) -> Shown:
-    """The result of the same content under another name."""
-    if old == new:
-        return shown
-
-    def name(source: str) -> str:
-        return new if source == old else source
-
-    return replace(
-        shown,
-        pictures=tuple(replace(one, source=name(one.source)) for one in shown.pictures),
-        videos=tuple(replace(one, source=name(one.source)) for one in shown.videos),
-        texts=tuple((name(source), text) for source, text in shown.texts),
-        warnings=tuple(replace(one, source=name(one.source)) for one in shown.warnings),
-    )
 
 
 def _scan(folder: Path) -> Iterator[os.DirEntry[str]]:
