@@ -50,6 +50,14 @@ def test_nothing_else(folder: ServedFolder, path: str) -> None:
     assert len(folder.missing) == 1
 
 
+def test_what_was_asked_for_in_vain_is_kept_once_and_found_at_once(folder: ServedFolder) -> None:
+    """In a set: a page that asks for 100,000 such files would otherwise look through all of them each time."""
+    for name in ("a.png", "b.png", "a.png"):
+        folder.answer(f"{ORIGIN}/{name}")
+    assert isinstance(folder.missing, set)
+    assert sorted(folder.missing) == ["a.png", "b.png"]
+
+
 def test_awkward_names_survive_the_url(tmp_path: Path) -> None:
     """A page's own name comes back from its URL whatever it is made of."""
     for name in (

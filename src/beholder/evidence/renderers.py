@@ -267,9 +267,11 @@ class _Beside:
         """Name -> digest of what would be served now; None where nothing can lie beside."""
         return None if self._make is None else digests_of(self._make())
 
-    def asked(self) -> tuple[dict[str, str], list[str]]:
-        """(what was served, what was asked for in vain)."""
-        return ({}, []) if self._last is None else (self._last.served, self._last.missing)
+    def asked(self) -> tuple[dict[str, str], frozenset[str]]:
+        """(what was served, what was asked for in vain), until now: a late request's thread may be adding."""
+        if self._last is None:
+            return {}, frozenset()
+        return dict(self._last.served), frozenset(self._last.missing)
 
 
 _NOTHING_BESIDE = _Beside(None)

@@ -77,7 +77,7 @@ class ServedFolder:
     page_type: str = "text/html"
     page_headers: tuple[tuple[str, str], ...] = ()
     served: dict[str, str] = field(default_factory=dict)
-    missing: list[str] = field(default_factory=list)
+    missing: set[str] = field(default_factory=set)
     _left: int = MAX_SERVED_BYTES
 
     @property
@@ -110,8 +110,8 @@ class ServedFolder:
 
     def _nothing(self, name: str) -> Answer:
         # Browsers ask for this one by themselves.
-        if name != "favicon.ico" and name not in self.missing:
-            self.missing.append(name)
+        if name != "favicon.ico":
+            self.missing.add(name)
         return Answer(404, body=b"not found")
 
 
