@@ -51,7 +51,7 @@ def test_nothing_else(folder: ServedFolder, path: str) -> None:
 
 
 def test_what_was_asked_for_in_vain_is_kept_once_and_found_at_once(folder: ServedFolder) -> None:
-    """In a set: a page that asks for 100,000 such files would otherwise look through all of them each time."""
+    """In a set: a page that asks for 100,000 such files would else look through all of them each time."""
     for name in ("a.png", "b.png", "a.png"):
         folder.answer(f"{ORIGIN}/{name}")
     assert isinstance(folder.missing, set)
