@@ -6,9 +6,9 @@
       blobs/<d>/<sha256>                pictures and videos by their own digest, each once
       new/                              files that are being written
 
-What is in an entry, `cache_entry` tells; what its key is made of, `cache_key`. Everything is written beside its
-place and renamed into it, so that a reader finds a whole file or none; a file that has gone, or is not what
-its digest says, is a miss and is dropped. What was used longest ago is evicted first; a file that goes while
+What is in an entry, `cache_entry` tells; what its key is made of, `cache_key`. Everything is written beside
+its place and renamed into it, so that a reader finds a whole file or none; a file that has gone, or is not
+what its digest says, is a miss and is dropped. What was used longest ago is evicted first; a file that goes while
 another process reads it stays readable for that process.
 """
 
