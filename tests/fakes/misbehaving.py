@@ -33,7 +33,7 @@ def fill_memory(job: Job) -> None:
     """Takes memory until there is no more."""
     held = []
     while True:
-        held.append(bytearray(256 * 1024 * 1024))
+        held.append(bytes(256 * 1024 * 1024))  # asked for and not written to: the machine keeps its own
 
 
 def hang(job: Job) -> None:
