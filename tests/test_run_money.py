@@ -106,7 +106,7 @@ def test_a_budget_waits_for_what_is_under_way() -> None:
         waiting = asyncio.create_task(second())
         await asyncio.sleep(0)
         order.append("first settled")
-        await budget.settle(Decimal(6), Decimal(1))
+        budget.settle(Decimal(6), Decimal(1))
         await waiting
         assert (budget.spent_usd, budget.reserved_usd) == (1, 6)
         return order
@@ -119,7 +119,7 @@ def test_a_budget_learns_what_a_call_really_costs() -> None:
 
     async def steps() -> Decimal:
         budget = Budget(limit_usd=Decimal(5))
-        await budget.settle(await budget.reserve(Decimal("0.1")), Decimal("2.25"))
+        budget.settle(await budget.reserve(Decimal("0.1")), Decimal("2.25"))
         return await budget.reserve(Decimal("0.1"))
 
     assert asyncio.run(steps()) == Decimal("2.25")

@@ -46,12 +46,13 @@ class Budget:
     spent_usd: Decimal = Decimal(0)
     reserved_usd: Decimal = Decimal(0)
     dearest_usd: Decimal = Decimal(0)
-    _settled: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _settled: asyncio.Event = field(default_factory=asyncio.Event)
     _stopped: JudgeRejected | None = None
 
     def stop(self, error: JudgeRejected) -> None:
-        """Let nobody set money aside any more; who waits for it ends with `error`, at the next settlement."""
+        """Let nobody set money aside any more; who waits for it ends with `error`."""
         self._stopped = error
+        self._settled.set()
 
     async def reserve(self, worst_usd: Decimal) -> Decimal:
         """Set the worst case of a call aside; waits while calls under way may still leave enough.
@@ -64,33 +65,32 @@ class Budget:
         """
         if self.limit_usd is None:
             return worst_usd
-        async with self._settled:
+        self._check()
+        # A judge may cost more than it should: thinking tokens, a cap that a server ignores.
+        while self.spent_usd + self.reserved_usd + max(worst_usd, self.dearest_usd) > self.limit_usd:
+            if not self.reserved_usd:
+                raise JudgeRejected(
+                    f"--max-cost {self.limit_usd}: ${self.spent_usd:.4f} are spent, and the next call "
+                    f"may cost ${max(worst_usd, self.dearest_usd):.4f}; raise the limit to go on",
+                    slug="budget",
+                    stops_run=True,
+                )
+            self._settled.clear()
+            await self._settled.wait()
             self._check()
-            # A judge may cost more than it should: thinking tokens, a cap that a server ignores.
-            while self.spent_usd + self.reserved_usd + max(worst_usd, self.dearest_usd) > self.limit_usd:
-                if not self.reserved_usd:
-                    raise JudgeRejected(
-                        f"--max-cost {self.limit_usd}: ${self.spent_usd:.4f} are spent, and the next call "
-                        f"may cost ${max(worst_usd, self.dearest_usd):.4f}; raise the limit to go on",
-                        slug="budget",
-                        stops_run=True,
-                    )
-                await self._settled.wait()
-                self._check()
-            reserved = max(worst_usd, self.dearest_usd)
-            self.reserved_usd += reserved
-            return reserved
+        reserved = max(worst_usd, self.dearest_usd)
+        self.reserved_usd += reserved
+        return reserved
 
     def _check(self) -> None:
         if self._stopped is not None:
             raise self._stopped
 
-    async def settle(self, reserved_usd: Decimal, cost_usd: Decimal) -> None:
+    def settle(self, reserved_usd: Decimal, cost_usd: Decimal) -> None:
         """Exchange a reservation for what the call cost."""
         if self.limit_usd is None:
             return
-        async with self._settled:
-            self.reserved_usd -= reserved_usd
-            self.spent_usd += cost_usd
-            self.dearest_usd = max(self.dearest_usd, cost_usd)
-            self._settled.notify_all()
+        self.reserved_usd -= reserved_usd
+        self.spent_usd += cost_usd
+        self.dearest_usd = max(self.dearest_usd, cost_usd)
+        self._settled.set()

@@ -52,6 +52,10 @@ class Progress:
         elif isinstance(outcome, Reply) or outcome.usage is not None:
             self.unpriced += 1
 
+    def cut_off(self) -> None:
+        """An attempt ended without an outcome."""
+        self.under_way -= 1
+
     def reused(self) -> None:
         """A stored answer was used again."""
         self.reused_calls += 1

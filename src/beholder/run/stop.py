@@ -8,6 +8,10 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+_SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]  # Windows has no SIGHUP
+
 
 @dataclass(slots=True)
 class Stop:
@@ -42,25 +46,34 @@ class Stop:
 def signals(
     stop: Stop, halt: Callable[[], object], abandon: Callable[[], object], say: Callable[[str], object]
 ) -> Iterator[None]:
-    """The first SIGINT or SIGTERM sets `stop` and calls `halt`, a second one calls `abandon`."""
+    """The first SIGINT, SIGTERM or SIGHUP sets `stop` and calls `halt`, a second one calls `abandon`.
+
+    A signal that this process ignores, as under `nohup`, stays so. Afterwards each handler is as before.
+    """
     loop = asyncio.get_running_loop()
 
     def received() -> None:
         if stop.reason == "interrupted":
             abandon()
             return
-        say("Stopping: no new call is sent; waiting for those under way. Press Ctrl-C again to end at once.")
         stop.set("interrupted", "interrupted by a signal")
         halt()
+        # At last: nobody may be there to read it.
+        say("Stopping: no new call is sent; waiting for those under way. Press Ctrl-C again to end at once.")
 
-    taken = []
-    for name in (signal.SIGINT, signal.SIGTERM):
+    before = {}
+    for name in _SIGNALS:
+        handler = signal.getsignal(name)
+        if handler is signal.SIG_IGN:
+            continue
         # Only the main thread of a POSIX system takes signals; elsewhere KeyboardInterrupt is what it was.
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
             loop.add_signal_handler(name, received)
-            taken.append(name)
+            before[name] = handler
     try:
         yield
     finally:
-        for name in taken:
+        for name, handler in before.items():
             loop.remove_signal_handler(name)
+            if handler is not None:  # None: set by no Python code, which cannot set it again
+                signal.signal(name, handler)

@@ -168,7 +168,7 @@ class TaskJudge:
                 detail="the run ended before this task",
             )
             return ended, self.plan.evidence_sha256
-        prepared = list_beside(submission, await self.engine.prepare(submission))
+        prepared = list_beside(await self.engine.prepare(submission))
         evidence = only_placed(prepared, case.protocol.prompt.placeholders)
         pictures = tuple(
             replace(picture, path=f"image-{number}{_SUFFIXES[picture.media_type]}")
@@ -230,14 +230,17 @@ class TaskJudge:
                     price=case.desk.seat.price,
                     progress=self.progress,
                 )
-                reply = await ask_with_retries(
-                    case.desk.judge,
-                    prepared,
-                    call,
-                    endpoint=case.desk.endpoint,
-                    policy=self.retry,
-                    log=log,
-                )
+                try:
+                    reply = await ask_with_retries(
+                        case.desk.judge,
+                        prepared,
+                        call,
+                        endpoint=case.desk.endpoint,
+                        policy=self.retry,
+                        log=log,
+                    )
+                finally:
+                    log.close()
         except JudgeError as error:
             if isinstance(error, JudgeRejected) and error.stops_run:
                 # The call stays open: it is asked once the key, the quota or the model's name is mended.
