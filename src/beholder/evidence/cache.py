@@ -8,8 +8,8 @@
 
 What is in an entry, `cache_entry` tells; what its key is made of, `cache_key`. Everything is written beside
 its place and renamed into it, so that a reader finds a whole file or none; a file that has gone, or is not
-what its digest says, is a miss and is dropped. What was used longest ago is evicted first; a file that goes while
-another process reads it stays readable for that process.
+what its digest says, is a miss and is dropped. What was used longest ago is evicted first; a file that goes
+while another process reads it stays readable for that process.
 """
 
 from __future__ import annotations

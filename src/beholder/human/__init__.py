@@ -1,7 +1,9 @@
 """People's ratings of the same tasks against the judge's.
 
-read.py    a CSV or XLSX file -> ratings by task and rater
-agree.py   ratings and rows -> agreement, kappa, correlation, bias, disagreements
+read.py      a CSV or XLSX file -> ratings by task and rater
+agree.py     ratings and rows -> the document: a column each, disagreements
+figures.py   two raters -> agreement, kappa, correlation, bias
+people.py    people among themselves, the judge against each
 """
 
 from __future__ import annotations

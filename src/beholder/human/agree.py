@@ -4,35 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
-from itertools import combinations
-from typing import Any, Literal
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from beholder.errors import ConfigError
+from beholder.human.figures import Rated, bias, confusion_of, kind_of, rated_by_both, spearman, two_raters
+from beholder.human.people import people_figures
 from beholder.human.read import HumanRatings
-from beholder.stats import decimal_mean, difference_interval, wilson_interval
-from beholder.stats.raters import (
-    LEAST,
-    Figure,
-    confusion,
-    pearson,
-    quadratic_kappa,
-    smoothed_kappa_interval,
-    spearman_figure,
-    sums_figure,
-)
+from beholder.stats import decimal_mean
 
 Json = Mapping[str, Any]
-Kind = Literal["binary", "ordinal", "numeric"]
-FloatArray = NDArray[np.float64]
 
-MAX_VALUES = 21
 LISTED = 20
+"""Unknown ids and disagreements that are told one by one."""
+
 _NAMED = 3
+"""Ids that a refusal names."""
+
 METHOD = (
     "Over tasks that the judge scored and people rated. Agreement: share of equal values (means of repeats "
     "and of people rounded to whole numbers), Wilson's interval. Kappa: quadratic weights; of two values, "
@@ -40,19 +29,6 @@ METHOD = (
     "percentile; 2,000 resamples, seed 0; of a kappa that no resample changes: Dirichlet shares with a "
     "quarter task in each cell. Bias: judge less people."
 )
-_SAME = "both gave one and the same value throughout"
-_CONSTANT = "one of the two gave the same value throughout"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rated:
-    """One column: the judge's and people's values of the tasks that have both, in order of task id."""
-
-    kind: Kind
-    ends: tuple[float, float]
-    tasks: tuple[str, ...]
-    judge: FloatArray
-    people: FloatArray
 
 
 def human_agreement(ratings: HumanRatings, rows: Sequence[Json], summary: Json) -> dict[str, Any]:
@@ -172,9 +148,9 @@ def _column(
 ) -> dict[str, Any]:
     given = {task: raters for task, raters in ratings.values[name].items() if task in rows}
     values = [value for raters in given.values() for value in raters.values()]
-    kind = _kind(values, [value for task in given for value in _judgements(rows[task], name)], ends)
+    kind = kind_of(values, [value for task in given for value in _judgements(rows[task], name)], ends)
     judged = {task: value for task in given if (value := _judged(rows[task], name)) is not None}
-    rated, tied = _rated(kind, ends, judged, given)
+    rated, tied = rated_by_both(kind, ends, judged, given)
     outcomes = [rows[task]["outcome"] for task in given if task not in judged]
     # As their decimals say, so that what cancels out leaves nothing.
     differences = [
@@ -188,17 +164,17 @@ def _column(
         "blanks": ratings.blanks[name],
         "not_judged": {outcome: outcomes.count(outcome) for outcome in ("absent", "unscored")},
         "tied": tied,
-        **_two(rated),
-        "spearman": _told(spearman_figure(*_shares(rated), _CONSTANT)),
-        "bias": _bias(differences, ends),
+        **two_raters(rated),
+        "spearman": spearman(rated),
+        "bias": bias(differences, ends),
         "mean": {
             "judge": decimal_mean(rated.judge),
             "people": decimal_mean(rated.people),
         },
         "mean_abs_difference": decimal_mean([abs(value) for value in differences]),
-        "confusion": _confusion(rated),
+        "confusion": confusion_of(rated),
         "disagreements": _disagreements(rated, given, rows),
-        "human_human": _people(kind, ends, judged, given, ratings.raters),
+        "human_human": people_figures(kind, ends, judged, given, ratings.raters),
     }
 
 
@@ -226,87 +202,8 @@ def _judgements(row: Json, name: str) -> Iterator[float]:
             yield float(value)
 
 
-def _kind(values: Sequence[float], judged: Sequence[float], ends: tuple[float, float]) -> Kind:
-    """What ratings are: two values, by people and in each of the judge's repeats; steps; or numbers."""
-    if ends == (0.0, 1.0) and {*values, *judged} <= {0.0, 1.0}:
-        return "binary"
-    steps = ends[1] - ends[0] < MAX_VALUES and all(float(value).is_integer() for value in [*values, *ends])
-    return "ordinal" if steps else "numeric"
-
-
-def _rated(
-    kind: Kind,
-    ends: tuple[float, float],
-    judged: Mapping[str, float],
-    given: Mapping[str, Mapping[str, float]],
-) -> tuple[_Rated, int]:
-    """Judge against the mean of all people; of two values, what most say. Also how many tasks are split."""
-    tasks, judge, people, tied = [], [], [], 0
-    for task in sorted(judged):
-        one, other = judged[task], decimal_mean(list(given[task].values())) or 0.0
-        if kind == "binary":
-            if 0.5 in {one, other}:
-                tied += 1
-                continue
-            one, other = float(one > 0.5), float(other > 0.5)
-        tasks.append(task)
-        judge.append(one)
-        people.append(other)
-    return _Rated(
-        kind=kind, ends=ends, tasks=tuple(tasks), judge=np.array(judge), people=np.array(people)
-    ), tied
-
-
-def _two(rated: _Rated) -> dict[str, Any]:
-    """Agreement, kappa and correlation of two raters."""
-    x, y = _shares(rated)
-    figure = sums_figure(x, y, quadratic_kappa, _SAME)
-    if rated.kind == "binary" and figure.value is not None and figure.ci95 is None and len(x) >= LEAST:
-        table = confusion(y.tolist(), x.tolist(), (0.0, 1.0))
-        figure = Figure(figure.value, smoothed_kappa_interval(table), None)
-    kappa = _told(figure)
-    return {
-        "agreement": _agreement(rated),
-        "kappa": {**kappa, "weights": "none" if rated.kind == "binary" else "quadratic"},
-        "pearson": _told(sums_figure(x, y, pearson, _CONSTANT)),
-    }
-
-
-def _agreement(rated: _Rated) -> dict[str, Any]:
-    if rated.kind == "numeric":
-        return {"value": None, "ci95": None, "reason": "numbers are hardly ever equal; see kappa and bias"}
-    n = len(rated.tasks)
-    equal = int((np.rint(rated.judge) == np.rint(rated.people)).sum())
-    interval = wilson_interval(equal, n)
-    return {
-        "value": equal / n if n else None,
-        "ci95": None if interval is None else list(interval),
-        "reason": None if n else "no task that both rated",
-    }
-
-
-def _bias(differences: Sequence[float], ends: tuple[float, float]) -> dict[str, Any]:
-    interval = difference_interval(differences, ends[1] - ends[0])
-    reason = None
-    if interval is None:
-        reason = "no task that both rated" if not differences else "one task only"
-    return {
-        "value": decimal_mean(differences),
-        "ci95": None if interval is None else list(interval),
-        "reason": reason,
-    }
-
-
-def _confusion(rated: _Rated) -> dict[str, Any] | None:
-    if rated.kind == "numeric":
-        return None
-    values = [float(value) for value in range(int(rated.ends[0]), int(rated.ends[1]) + 1)]
-    table = confusion(np.rint(rated.people).tolist(), np.rint(rated.judge).tolist(), values)
-    return {"values": [int(value) for value in values], "table": table}
-
-
 def _disagreements(
-    rated: _Rated, given: Mapping[str, Mapping[str, float]], rows: Mapping[str, Json]
+    rated: Rated, given: Mapping[str, Mapping[str, float]], rows: Mapping[str, Json]
 ) -> dict[str, Any]:
     found = [
         (abs(judge - people), task, judge, people)
@@ -327,54 +224,4 @@ def _disagreements(
             }
             for _, task, judge, people in found[:LISTED]
         ],
-    }
-
-
-def _people(
-    kind: Kind,
-    ends: tuple[float, float],
-    judged: Mapping[str, float],
-    given: Mapping[str, Mapping[str, float]],
-    raters: Sequence[str],
-) -> dict[str, Any] | None:
-    """People against each other, and the judge against each of them; None for one rater."""
-    if len(raters) < 2:
-        return None
-    own = {
-        rater: {task: ratings[rater] for task, ratings in given.items() if rater in ratings}
-        for rater in raters
-    }
-    pairs = [{"a": a, "b": b, **_against(kind, ends, own[a], own[b])} for a, b in combinations(raters, 2)]
-    judge = [{"rater": rater, **_against(kind, ends, judged, own[rater])} for rater in raters]
-    return {"pairs": pairs, "judge": judge, "ceiling": _means(pairs), "judge_mean": _means(judge)}
-
-
-def _against(
-    kind: Kind, ends: tuple[float, float], first: Mapping[str, float], second: Mapping[str, float]
-) -> dict[str, Any]:
-    both = {task: value for task, value in first.items() if task in second}
-    rated, _ = _rated(kind, ends, both, {task: {"": second[task]} for task in both})
-    return {"n": len(rated.tasks), **_two(rated)}
-
-
-def _means(pairs: Sequence[Json]) -> dict[str, float | None]:
-    """Means over the pairs that have the figure."""
-    return {
-        key: decimal_mean([pair[key]["value"] for pair in pairs if pair[key]["value"] is not None])
-        for key in ("agreement", "kappa", "pearson")
-    }
-
-
-def _shares(rated: _Rated) -> tuple[FloatArray, FloatArray]:
-    """Both raters' values on a scale from 0 to 1, which no figure but the bias depends on."""
-    low, high = rated.ends
-    width = (high - low) or 1.0
-    return (rated.judge - low) / width, (rated.people - low) / width
-
-
-def _told(figure: Figure) -> dict[str, Any]:
-    return {
-        "value": figure.value,
-        "ci95": None if figure.ci95 is None else list(figure.ci95),
-        "reason": figure.reason,
     }
