@@ -19,7 +19,7 @@ from beholder.evidence.kinds import Job, Shown
 from beholder.evidence.serve import ORIGIN, ServedFolder
 from beholder.records import NetworkPolicy
 
-EVIDENCE_VERSION = 8
+EVIDENCE_VERSION = 9
 """Of everything in this room that turns a file into pictures and texts: one more with each change that could
 give another picture, text, fact or warning. It makes everything that was stored before a miss."""
 

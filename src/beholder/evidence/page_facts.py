@@ -17,6 +17,7 @@ from beholder.records import Warning_
 
 def page_facts(page: Page) -> dict[str, Any]:
     """What was recorded, for the manifest. Nothing in it depends on the machine's speed."""
+    served = sorted(page.folder.served.items())
     facts: dict[str, Any] = {
         "viewport": list(page.policy.viewport),
         "device_scale": 1,
@@ -34,7 +35,8 @@ def page_facts(page: Page) -> dict[str, Any]:
             "asked_s": float(page.policy.min_wait_s),
             "cut_short": page.cut_short,
         },
-        "served": {plain(name): digest for name, digest in sorted(page.folder.served.items())},
+        "served": {plain(name): digest for name, digest in served},
+        "served_bytes": {plain(name): page.folder.sizes[name] for name, _ in served},
     }
     optional: dict[str, Any] = {
         "missing_files": [plain(name) for name in sorted(page.folder.missing)[:MAX_NOTED]],

@@ -67,6 +67,7 @@ class ServedFolder:
         page_headers: What its answer says besides.
         belongs: Which of the files are the submission's own; None: all.
         served: Name -> sha256 of each further file that was loaded.
+        sizes: Name -> bytes of the same.
         missing: Names asked for that are not there or may not be read.
     """
 
@@ -77,6 +78,7 @@ class ServedFolder:
     page_type: str = "text/html"
     page_headers: tuple[tuple[str, str], ...] = ()
     served: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
     missing: set[str] = field(default_factory=set)
     _left: int = MAX_SERVED_BYTES
 
@@ -105,6 +107,7 @@ class ServedFolder:
         except BrokenArtifact:
             return self._nothing(name)
         self._left -= len(data)
+        self.sizes[name] = len(data)
         self.served[name] = hashlib.sha256(data).hexdigest()
         return Answer(200, _with_charset(media_type(name), data), data)
 

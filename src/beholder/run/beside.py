@@ -14,14 +14,14 @@ from beholder.evidence.serve import ServedFolder
 from beholder.records import ArtifactEvidence, Evidence, Submission
 
 
-def list_beside(submission: Submission, evidence: Evidence) -> Evidence:
+def list_beside(evidence: Evidence) -> Evidence:
     """Evidence that lists every file its pages have loaded; it is a part of each call's identity then."""
     known = {one.name for one in evidence.artifacts}
     beside = {
         name: ArtifactEvidence(
             name=name,
             sha256=digest,
-            size_bytes=_size(submission, name),
+            size_bytes=page.facts["served_bytes"][name],
             kind="",
             status="not_shown",
             reason="not_selected",
@@ -34,14 +34,6 @@ def list_beside(submission: Submission, evidence: Evidence) -> Evidence:
     if not beside:
         return evidence
     return replace(evidence, artifacts=(*evidence.artifacts, *(beside[name] for name in sorted(beside))))
-
-
-def _size(submission: Submission, name: str) -> int:
-    """Bytes of a file that a page has just loaded; 0 if it is gone already."""
-    try:
-        return (submission.root / name).stat().st_size if submission.root else 0
-    except OSError:
-        return 0
 
 
 def same_beside(submission: Submission, evidence: Evidence) -> bool:
