@@ -6,6 +6,10 @@
 
 Bombs, damage, passwords and other kinds of content are found here; so is what the file would load from
 outside.
+
+    packages_formats   the formats by their marks
+    packages_ole       OLE files; of their slides, packages_ppt
+    packages           zip packages, the bare formats, and the answer
 """
 
 from __future__ import annotations
@@ -17,18 +21,14 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
-
-import olefile
 
 from beholder.errors import BrokenArtifact
 from beholder.evidence.kinds import Job
-from beholder.evidence.packages_ppt import hidden_slides
+from beholder.evidence.packages_formats import BARE, FLAT, ODF, OOXML, Family
+from beholder.evidence.packages_ole import check_ole, field_links, has_filepass, hidden_ole_slides
 from beholder.evidence.sniff import describe, sniff
 from beholder.evidence.xmlscan import Scanner, attribute, local
 from beholder.records import Warning_
-
-Family = Literal["document", "slides", "workbook"]
 
 MOST_MEMBERS = 20_000
 MOST_UNPACKED_BYTES = 2**30
@@ -54,56 +54,6 @@ _ZIP_FAULTS = (
 )
 """What `zipfile` raises on hostile archives; RuntimeError: a member with a password."""
 
-_OLE_FAULTS = (OSError, ValueError, IndexError, KeyError, struct.error, RecursionError, OverflowError)
-"""What `olefile` raises on hostile files (its own errors are OSErrors)."""
-
-_OOXML: tuple[tuple[str, str, Family], ...] = (
-    ("ms-word.document.macroEnabled", ".docm", "document"),
-    ("ms-word.template.macroEnabledTemplate", ".docm", "document"),
-    ("wordprocessingml", ".docx", "document"),
-    ("ms-excel.sheet.binary", ".xlsb", "workbook"),
-    ("ms-excel.sheet.macroEnabled", ".xlsm", "workbook"),
-    ("ms-excel.template.macroEnabled", ".xlsm", "workbook"),
-    ("spreadsheetml", ".xlsx", "workbook"),
-    ("ms-powerpoint", ".pptm", "slides"),
-    ("presentationml", ".pptx", "slides"),
-)
-"""What the main part's content type contains, most specific first."""
-
-_ODF: tuple[tuple[str, str, Family], ...] = (
-    ("opendocument.text", ".odt", "document"),
-    ("opendocument.spreadsheet", ".ods", "workbook"),
-    ("opendocument.presentation", ".odp", "slides"),
-    ("opendocument.graphics", ".odg", "slides"),
-    ("sun.xml.writer", ".sxw", "document"),
-    ("sun.xml.calc", ".sxc", "workbook"),
-    ("sun.xml.impress", ".sxi", "slides"),
-)
-
-_FLAT: tuple[tuple[bytes, str, Family], ...] = (
-    (b"schemas.microsoft.com/office/word/2003", ".xml", "document"),
-    (b"urn:schemas-microsoft-com:office:spreadsheet", ".xml", "workbook"),
-    (b"opendocument.text", ".fodt", "document"),
-    (b"opendocument.spreadsheet", ".fods", "workbook"),
-    (b"opendocument.presentation", ".fodp", "slides"),
-)
-"""What the first bytes of a document in one XML file contain."""
-
-_BARE: tuple[tuple[bytes, str, Family], ...] = (
-    (b"{\\rtf", ".rtf", "document"),
-    (b"\xdb\xa5", ".doc", "document"),
-    (b"\x9b\xa5", ".doc", "document"),
-    (b"\x31\xbe\x00\x00", ".doc", "document"),
-    (b"\x32\xbe\x00\x00", ".doc", "document"),
-    (b"\x09\x00\x04\x00", ".xls", "workbook"),
-    (b"\x09\x00\x06\x00", ".xls", "workbook"),
-    (b"\x09\x02\x06\x00", ".xls", "workbook"),
-    (b"\x09\x04\x06\x00", ".xls", "workbook"),
-    (b"\x0b\xad\xde\xad", ".ppt", "slides"),
-    (b"\xed\xde\xad\x0b", ".ppt", "slides"),
-)
-"""First bytes of what has no container: RTF, Word 1 and 2, Word for DOS, Excel 2 to 4, PowerPoint 2 and 3."""
-
 _ODF_LINK = re.compile(
     rb"<(?:draw:image|draw:object|draw:object-ole|draw:plugin|draw:fill-image|style:background-image"
     rb"|text:section-source|table:table-source|table:cell-range-source|text:alphabetical-index-auto-mark-file)"
@@ -111,7 +61,6 @@ _ODF_LINK = re.compile(
 )
 _ODF_OUTSIDE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|/|\.\./")
 _SLIDE = re.compile(r"ppt/slides/slide\d+\.xml")
-_FIELD_LINK = re.compile(rb'INCLUDE(?:PICTURE|TEXT)\s{1,9}(?:\\[*a-z ]{1,9})?\\?"([^"\\\0]{1,1000})')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +96,7 @@ def check_office(job: Job) -> OfficeFile:
     if media_type == "application/zip":
         suffix, family, links = _check_zip(job)
     elif media_type == "application/x-ole-storage":
-        suffix, family, links = _check_ole(job)
+        suffix, family, links = check_ole(job)
     else:
         suffix, family, links = _check_bare(job)
     warnings = []
@@ -159,7 +108,7 @@ def check_office(job: Job) -> OfficeFile:
         more = f" and {len(links) - MOST_NAMED} more" if len(links) > MOST_NAMED else ""
         detail = f"linked, not loaded: {named}{more}"
         warnings.append(Warning_(code="blocked_resource", detail=detail, source=job.name))
-    if family == "slides" and (told := _hidden_slides(job, media_type)):
+    if family == "slides" and (told := _hidden_slides(job, media_type)) is not None:
         hidden, count = told
         if hidden and hidden == count:
             # LibreOffice makes nothing of it, as if it were damaged.
@@ -231,14 +180,14 @@ def _check_zip(job: Job) -> tuple[str, Family, tuple[str, ...]]:
             return suffix, family, tuple(_ooxml_links(package, job.name))
         mimetype = (read_part(package, "mimetype", job.name) or b"")[:200].decode("ascii", "replace")
         manifest = read_part(package, "META-INF/manifest.xml", job.name) or b""
-        for mark, suffix, family in _ODF:
+        for mark, suffix, family in ODF:
             if mark not in mimetype and not (not mimetype and mark.encode() in manifest):
                 continue
             if b"encryption-data" in manifest or "encrypted-package" in names:
                 raise BrokenArtifact("a password is needed to open it", slug="encrypted", concerns=job.name)
             if "content.xml" not in names:
                 raise BrokenArtifact("it has no content.xml", slug="corrupt", concerns=job.name)
-            return suffix, family, tuple(_odf_links(package, job.name))
+            return suffix, family, tuple(dict.fromkeys(_odf_links(package, job.name)))
     what = f" ({mimetype.strip()})" if mimetype.isprintable() and mimetype.strip() else ""
     raise BrokenArtifact(
         f"the content is no office document but a zip archive{what}", slug="wrong_type", concerns=job.name
@@ -257,7 +206,7 @@ def _ooxml_format(package: zipfile.ZipFile, name: str) -> tuple[str, Family]:
     part = "[Content_Types].xml"
     Scanner(start).scan(read_part(package, part, name) or b"", name, part)
     for kind in types:
-        for mark, suffix, family in _OOXML:
+        for mark, suffix, family in OOXML:
             if mark in kind:
                 return suffix, family
     raise BrokenArtifact(
@@ -286,35 +235,27 @@ def _hidden_slides(job: Job, media_type: str) -> tuple[int, int] | None:
     if media_type == "application/zip":
         with open_package(job.name, job.data) as package:
             return _hidden_in_package(package, job.name)
-    if media_type != "application/x-ole-storage":
-        return None
-    try:
-        with olefile.OleFileIO(io.BytesIO(job.data)) as ole:
-            if not (ole.exists("PowerPoint Document") and ole.exists("Current User")):
-                return None
-            stream, user = (ole.openstream(name).read() for name in ("PowerPoint Document", "Current User"))
-    except _OLE_FAULTS:
-        return None
-    return hidden_slides(stream, user)
+    return hidden_ole_slides(job.data) if media_type == "application/x-ole-storage" else None
 
 
 def _hidden_in_package(package: zipfile.ZipFile, name: str) -> tuple[int, int]:
     """As `_hidden_slides`, of OOXML and ODF."""
     hidden: list[bool] = []
     styles: set[str] = set()
+    style = ""
 
     def start(tag: str, attributes: dict[str, str]) -> None:
+        nonlocal style
         kind = local(tag)
         if kind == "sld":
             hidden.append(attribute(attributes, "show") in ("0", "false"))
         elif kind == "style":
-            style[0] = attribute(attributes, "name")
+            style = attribute(attributes, "name")
         elif kind == "drawing-page-properties" and attribute(attributes, "visibility") == "hidden":
-            styles.add(style[0])
+            styles.add(style)
         elif kind == "page":
             hidden.append(attribute(attributes, "style-name") in styles)
 
-    style = [""]
     for part in package.namelist():
         if part == "content.xml" or _SLIDE.fullmatch(part):
             Scanner(start).scan(read_part(package, part, name) or b"", name, part)
@@ -322,63 +263,16 @@ def _hidden_in_package(package: zipfile.ZipFile, name: str) -> tuple[int, int]:
 
 
 def _odf_links(package: zipfile.ZipFile, name: str) -> Iterator[str]:
-    found: dict[str, None] = {}
     for part in ("content.xml", "styles.xml"):
-        for match in _ODF_LINK.finditer(read_part(package, part, name) or b""):
-            target = (match.group(1) or match.group(2)).decode("utf-8", "replace")
-            if _ODF_OUTSIDE.match(target):
-                found[target] = None
-    yield from found
+        yield from _links_outside(read_part(package, part, name) or b"")
 
 
-# --- OLE ----------------------------------------------------------------------------------------
-
-
-def _check_ole(job: Job) -> tuple[str, Family, tuple[str, ...]]:
-    try:
-        with olefile.OleFileIO(io.BytesIO(job.data)) as ole:
-            return _ole_format(ole, job)
-    except _OLE_FAULTS as error:
-        raise BrokenArtifact(f"a broken OLE file: {error}", slug="corrupt", concerns=job.name) from None
-
-
-def _ole_format(ole: olefile.OleFileIO, job: Job) -> tuple[str, Family, tuple[str, ...]]:
-    encrypted = BrokenArtifact("a password is needed to open it", slug="encrypted", concerns=job.name)
-    if ole.exists("EncryptedPackage") or ole.exists("EncryptedSummary"):
-        raise encrypted
-    if ole.exists("WordDocument"):
-        data = ole.openstream("WordDocument").read()
-        # FIB: flags at byte 10, fEncrypted is bit 8 ([MS-DOC] 2.5.2).
-        if len(data) < 12 or struct.unpack_from("<H", data, 10)[0] & 0x0100:
-            raise encrypted
-        return ".doc", "document", tuple(_field_links(data))
-    for stream in ("Workbook", "Book"):
-        if ole.exists(stream):
-            if has_filepass(ole.openstream(stream).read()):
-                raise encrypted
-            return ".xls", "workbook", ()
-    if any(ole.exists(stream) for stream in ("PowerPoint Document", "PP40", "PP97_DUALSTORAGE")):
-        user = ole.openstream("Current User").read() if ole.exists("Current User") else b""
-        # CurrentUserAtom: headerToken at byte 12; this one says encrypted ([MS-PPT] 2.3.2).
-        if ole.exists("PowerPoint Document") and user[12:16] == b"\xdf\xc4\xd1\xf3":
-            raise encrypted
-        return ".ppt", "slides", ()
-    raise BrokenArtifact(
-        "the content is no office document but another OLE file", slug="wrong_type", concerns=job.name
-    )
-
-
-def has_filepass(stream: bytes) -> bool:
-    """Whether a workbook stream's first part has the record FILEPASS ([MS-XLS] 2.4.117)."""
-    at = 0
-    while at + 4 <= len(stream):
-        kind, size = struct.unpack_from("<HH", stream, at)
-        if kind == 0x2F:
-            return True
-        if kind == 0x0A:  # EOF of the globals
-            return False
-        at += 4 + size
-    return False
+def _links_outside(data: bytes) -> Iterator[str]:
+    """Targets outside the file that the XML of an ODF loads."""
+    for match in _ODF_LINK.finditer(data):
+        target = (match.group(1) or match.group(2)).decode("utf-8", "replace")
+        if _ODF_OUTSIDE.match(target):
+            yield target
 
 
 # --- neither ------------------------------------------------------------------------------------
@@ -386,34 +280,17 @@ def has_filepass(stream: bytes) -> bool:
 
 def _check_bare(job: Job) -> tuple[str, Family, tuple[str, ...]]:
     data = job.data
-    for magic, suffix, family in _BARE:
+    for magic, suffix, family in BARE:
         if data.startswith(magic):
             encrypted = suffix == ".doc" and magic[1] == 0xA5 and len(data) > 11 and data[11] & 1
             if encrypted or (suffix == ".xls" and has_filepass(data)):
                 raise BrokenArtifact("a password is needed to open it", slug="encrypted", concerns=job.name)
-            return suffix, family, tuple(_field_links(data))
+            return suffix, family, tuple(field_links(data))
     start = data[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if start.startswith((b"<?xml", b"<office:document")):
-        for mark, suffix, family in _FLAT:
+        for mark, suffix, family in FLAT:
             if mark in start:
-                return suffix, family, tuple(_flat_links(data))
+                return suffix, family, tuple(dict.fromkeys(_links_outside(data)))
     raise BrokenArtifact(
         f"the content is no office document but {describe(data)}", slug="wrong_type", concerns=job.name
     )
-
-
-def _field_links(data: bytes) -> Iterator[str]:
-    """Targets of the fields that include pictures or texts, in single bytes or in UTF-16."""
-    found = {
-        match.group(1).decode("latin-1"): None
-        for text in (data, data.replace(b"\0", b""))
-        for match in _FIELD_LINK.finditer(text)
-    }
-    yield from found
-
-
-def _flat_links(data: bytes) -> Iterator[str]:
-    for match in _ODF_LINK.finditer(data):
-        target = (match.group(1) or match.group(2)).decode("utf-8", "replace")
-        if _ODF_OUTSIDE.match(target):
-            yield target
