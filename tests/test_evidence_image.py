@@ -14,7 +14,7 @@ from typing import Any
 import cv2
 import numpy as np
 import pytest
-from PIL import Image, ImageChops, ImageCms, ImageStat
+from PIL import Image, ImageChops, ImageCms, ImageStat, features
 
 from beholder.errors import BrokenArtifact, RendererFailed
 from beholder.evidence.frames import MAX_FRAMES
@@ -557,6 +557,18 @@ def test_a_picture_without_a_decoder_here_is_not_its_fault() -> None:
     """A HEIC picture, which a person could open, is not held against the submission."""
     with pytest.raises(RendererFailed, match="image/heic") as caught:
         show("a.jpg", b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+    assert caught.value.slug == "missing_tool"
+
+
+def test_a_pillow_without_a_formats_library_is_our_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """AVIF is missing from older wheels and some systems' builds, which says nothing against the file."""
+    data = encoded(Image.new("RGB", (40, 30)), "AVIF")
+    assert show("a.avif", data).pictures
+    monkeypatch.setitem(features.modules, "avif", ("PIL._not_built", None))
+    with pytest.raises(
+        RendererFailed, match="nothing here decodes image/avif; give the picture as PNG"
+    ) as caught:
+        show("a.avif", data)
     assert caught.value.slug == "missing_tool"
 
 

@@ -40,6 +40,9 @@ _BY_SUFFIX = {
 _NOT_DECODED = ("image/heic", "image/heif", "image/jxl", "image/vnd.adobe.photoshop")
 """Pictures to a person, for which there is no decoder here."""
 
+_LIBRARIES = {"image/avif": "avif", "image/jp2": "jpg_2000", "image/webp": "webp"}
+"""Formats that Pillow may have been built without; AVIF is in its own wheels since 11.3."""
+
 _BITS_PER_SAMPLE, _PHOTOMETRIC = 258, 262
 """Tags of TIFF 6.0."""
 
@@ -68,9 +71,9 @@ def render_image(job: Job) -> Shown:
     """
     check_kind(job.name, job.data, "image", "a picture")
     media_type = sniff(job.data)
-    if media_type in _NOT_DECODED:
+    if media_type in _NOT_DECODED or not _has_decoder(media_type):
         raise RendererFailed(
-            f"nothing here decodes {media_type}; give the picture as PNG, JPEG, WebP or AVIF",
+            f"nothing here decodes {media_type}; give the picture as PNG or JPEG",
             slug="missing_tool",
             concerns=job.name,
         )
@@ -153,6 +156,14 @@ def _decode(job: Job) -> tuple[Image.Image, Series]:
         ) from None
     except DAMAGED as error:
         raise BrokenArtifact(f"cannot be decoded: {error}", slug="corrupt", concerns=job.name) from None
+
+
+def _has_decoder(media_type: str) -> bool:
+    """Whether Pillow was built with the library that a format needs."""
+    from PIL import features
+
+    library = _LIBRARIES.get(media_type)
+    return library is None or bool(features.check(library))
 
 
 def _unknown_layout(data: bytes) -> str:
