@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import MissingTool, RendererFailed
-from beholder.evidence.cdp import Connection, ConnectionLost, ProtocolFailure, Session
+from beholder.evidence.cdp import JSON, Connection, ConnectionLost, ProtocolFailure, Session
 from beholder.fenced.folders import make_folder, remove_folder
 from beholder.fenced.limits import Limits
 from beholder.fenced.programs import (
@@ -199,12 +199,12 @@ class Browser:
             ConnectionLost: The browser is gone, or did not answer and was ended.
         """
         top = self.connection.browser
-        context = ""
+        making: asyncio.Future[JSON] | None = None
         session: Session | None = None
         try:
             async with self._answering(SETUP_S):
-                made = await top.call("Target.createBrowserContext", disposeOnDetach=True)
-                context = made["browserContextId"]
+                making = top.post("Target.createBrowserContext", disposeOnDetach=True)
+                context = (await asyncio.shield(making))["browserContextId"]
                 await top.call("Browser.setDownloadBehavior", behavior="deny", browserContextId=context)
                 target = await top.call(
                     "Target.createTarget",
@@ -220,12 +220,14 @@ class Browser:
             if session is not None:
                 self.connection.forget(session.id)
             # Also when cancelled: the context goes, and with it a renderer that hangs.
-            if context:
-                await asyncio.shield(self._dispose(context))
+            if making is not None:
+                await asyncio.shield(self._dispose(making))
 
-    async def _dispose(self, context: str) -> None:
+    async def _dispose(self, making: asyncio.Future[JSON]) -> None:
+        """Have the browser remove a context, also one that it has not told of yet."""
         with contextlib.suppress(ConnectionLost, ProtocolFailure):
             async with self._answering(SETUP_S):
+                context = (await making)["browserContextId"]
                 await self.connection.browser.call("Target.disposeBrowserContext", browserContextId=context)
 
     @contextlib.asynccontextmanager
@@ -312,10 +314,12 @@ async def _end(running: Fenced | None, connection: Connection | None, folder: Pa
     try:
         if running is not None:
             await running.aclose()
-        if connection is not None:
-            await connection.aclose()
     finally:
-        remove_folder(folder)
+        try:
+            if connection is not None:
+                await connection.aclose()
+        finally:
+            remove_folder(folder)
 
 
 def fonts_fingerprint() -> Mapping[str, Any]:

@@ -155,8 +155,10 @@ class Connection:
         self._pump.cancel()
         for task in tuple(self._work):
             task.cancel()
-        await asyncio.gather(self._pump, *self._work, return_exceptions=True)
-        self._writer.close()
+        try:
+            await asyncio.gather(self._pump, *self._work, return_exceptions=True)
+        finally:
+            self._writer.close()
 
 
 class Session:

@@ -74,7 +74,14 @@ class Egress:
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     async def __aenter__(self) -> Egress:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=_HEAD_BYTES)
+        self._server = await asyncio.start_server(
+            self._accept, "127.0.0.1", 0, limit=_HEAD_BYTES, start_serving=False
+        )
+        try:
+            await self._server.start_serving()
+        except asyncio.CancelledError:
+            self._server.close()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:

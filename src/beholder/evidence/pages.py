@@ -121,8 +121,9 @@ class PageRenderer:
                             f"no proxy for the browser: {error}", concerns="browser"
                         ) from error
                 proxy = self._egress.url
-            self._browser = await launch(path, proxy=proxy)
+            # Before the browser: once that is there, the next page takes it, and does not ask what it is.
             fonts = await asyncio.to_thread(fonts_fingerprint)
+            self._browser = await launch(path, proxy=proxy)
             self.info = {**self._browser.info(), "fonts": fonts}
             return self._browser
 

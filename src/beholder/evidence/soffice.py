@@ -33,6 +33,7 @@ from beholder.evidence.soffice_batch import BATCH, Conversion, Item, next_batch
 from beholder.evidence.soffice_call import CallResult, Office, Target
 from beholder.evidence.soffice_find import find_soffice
 from beholder.fenced.programs import best_fence
+from beholder.fenced.threads import to_its_end
 
 GATHER_S = 0.02
 """What the first file waits for company, and again as long as there comes some."""
@@ -77,7 +78,7 @@ class OfficeSuite:
         self._running = 0
         self._waiting: deque[Item] = deque()
         self._dispatcher: asyncio.Task[None] | None = None
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Sequence[Item]] = {}
         self._open: set[Item] = set()
         self._starting = asyncio.Lock()
         self._office: Office | None = None
@@ -100,14 +101,17 @@ class OfficeSuite:
         tasks = [*self._tasks, *(one for one in (self._dispatcher, self._info) if one is not None)]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        # All of them, not only those that wait: a call that was cancelled before it began has told nobody.
-        self._fail(self._open, RendererFailed("the office suite was closed", concerns="office"))
-        self._waiting.clear()
-        async with self._starting:  # what is being started would make its folder, or use it, after this
+        try:
+            await asyncio.gather(*tasks, return_exceptions=True)
+            async with self._starting:
+                pass  # what is being started finds the suite closed
+        finally:
+            # All of them, not only those that wait: a call cancelled before it began has told nobody.
+            self._fail(self._open, RendererFailed("the office suite was closed", concerns="office"))
+            self._waiting.clear()
             office, self._office = self._office, None
             if office is not None:
-                await asyncio.to_thread(office.remove)
+                await to_its_end(office.remove)
 
     # --- one file -------------------------------------------------------------------------------
 
@@ -136,6 +140,9 @@ class OfficeSuite:
         self._wake()
         try:
             conversion = await item.done
+        except asyncio.CancelledError:
+            self._leave(item)
+            raise
         finally:
             self._open.discard(item)
         await asyncio.wait([info])  # unlike the task itself: if we are cancelled, others still wait for it
@@ -152,6 +159,8 @@ class OfficeSuite:
             if self._office is None:
                 program = find_soffice(self._given)
                 fence = await asyncio.to_thread(best_fence)
+                if self._closed:
+                    raise RendererFailed("the office suite is closed", concerns="office")
                 self._office = Office(program, fence, self._deadline_s)
             return self._office
 
@@ -188,13 +197,22 @@ class OfficeSuite:
                 free.release()
                 continue
             self._running += 1
-            self._track(self._convert_batch(batch, free), batch)
+            self._track(self._convert_batch(batch), batch, free)
 
-    def _track(self, work: Coroutine[Any, Any, None], items: Sequence[Item]) -> None:
-        """Let it run beside; whatever it fails with, those who wait for its files are told."""
+    def _track(
+        self, work: Coroutine[Any, Any, None], items: Sequence[Item], slot: asyncio.Semaphore | None = None
+    ) -> None:
+        """Let it run beside; whatever it fails with, those who wait for its files are told.
+
+        Args:
+            slot: Released at its end, which may come before it has begun.
+        """
 
         def ended(task: asyncio.Task[None]) -> None:
-            self._tasks.discard(task)
+            del self._tasks[task]
+            if slot is not None:
+                self._running -= 1
+                slot.release()
             error = None if task.cancelled() else task.exception()
             if error is not None:
                 for item in items:
@@ -202,19 +220,21 @@ class OfficeSuite:
                         item.done.set_exception(error)
 
         task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
+        self._tasks[task] = items
         task.add_done_callback(ended)
 
-    async def _convert_batch(self, batch: list[Item], slot: asyncio.Semaphore) -> None:
+    def _leave(self, item: Item) -> None:
+        """End the call that is at work on a file, unless somebody waits for another file of it."""
+        for task, items in self._tasks.items():
+            if item in items and all(one.done.done() for one in items):
+                task.cancel()
+
+    async def _convert_batch(self, batch: list[Item]) -> None:
         try:
-            try:
-                files = [(one.suffix, one.data) for one in batch]
-                result = await batch[0].office.call(
-                    files, batch[0].target, lambda at, output: _settle(batch[at], Conversion(output))
-                )
-            finally:
-                self._running -= 1
-                slot.release()
+            files = [(one.suffix, one.data) for one in batch]
+            result = await batch[0].office.call(
+                files, batch[0].target, lambda at, output: _settle(batch[at], Conversion(output))
+            )
             again: list[Item] = []
             for at, (item, made) in enumerate(zip(batch, result.made, strict=True)):
                 if made:

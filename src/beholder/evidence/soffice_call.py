@@ -22,6 +22,7 @@ from beholder.evidence.soffice_profile import PROFILE_POLICY, write_profile
 from beholder.evidence.soffice_run import MOST_OUTPUT_BYTES, START_S, End, listen, watch
 from beholder.fenced.folders import hand_over, make_folder, remove_folder
 from beholder.fenced.programs import Fence, last_line
+from beholder.fenced.threads import to_its_end
 
 Target = Literal["pdf", "ods"]
 """What a file becomes: a PDF, which has one page for a sheet, or a workbook that can be cropped."""
@@ -115,9 +116,12 @@ class Office:
             RendererFailed: It cannot be started, or there is no room for its files.
         """
         folder = self._folder("call")
+        used = [folder]
         try:
-            profile = self._profiles.pop() if self._profiles else await asyncio.to_thread(self._new_profile)
-            inputs = await asyncio.to_thread(self._lay_out, folder, files)
+            new = not self._profiles
+            profile = self._folder("profile") if new else self._profiles.pop()
+            used.append(profile)
+            inputs = await to_its_end(self._lay_out, folder, files, profile if new else None)
             filter_, suffix = _FILTERS[target]
             command = [
                 str(self.program),
@@ -155,28 +159,33 @@ class Office:
             await hand_on(tuple(unread))
             if end == "done":
                 self._profiles.append(profile)
-            else:
-                await asyncio.to_thread(shutil.rmtree, profile, ignore_errors=True)
+                used.remove(profile)
             return CallResult(tuple(made), end, last)
         except OSError as error:
             raise RendererFailed(f"files for LibreOffice: {error}", concerns="office") from error
         finally:
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await to_its_end(_remove, used)
 
-    def _new_profile(self) -> Path:
-        profile = self._folder("profile")
-        write_profile(profile, self.program)
-        hand_over(profile, self.fence.owner)
-        return profile
+    def _lay_out(self, folder: Path, files: Sequence[tuple[str, bytes]], profile: Path | None) -> list[Path]:
+        """Inputs with names of our own: an output is named for its input, without the suffix.
 
-    def _lay_out(self, folder: Path, files: Sequence[tuple[str, bytes]]) -> list[Path]:
-        """Inputs with names of our own: an output is named for its input, without the suffix."""
+        Args:
+            profile: A new one, whose settings are written.
+        """
+        if profile is not None:
+            write_profile(profile, self.program)
+            hand_over(profile, self.fence.owner)
         paths = [folder / f"{at:04d}{suffix}" for at, (suffix, _) in enumerate(files)]
         for path, (_, data) in zip(paths, files, strict=True):
             path.write_bytes(data)
         (folder / "out").mkdir()
         hand_over(folder, self.fence.owner)
         return paths
+
+
+def _remove(folders: Iterable[Path]) -> None:
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _read_output(path: Path, target: Target) -> bytes | None:

@@ -7,6 +7,7 @@ fault it is. See `fenced.worker` for one worker, `decode` for what it is asked.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
@@ -98,5 +99,8 @@ class WorkerPool:
         return worker
 
     async def _end_idle(self) -> None:
-        while self._idle:
-            await self._idle.pop().aclose()
+        """End all that have nothing to do; all of them, also if the caller is cancelled meanwhile."""
+        idle, self._idle = self._idle, []
+        async with contextlib.AsyncExitStack() as ending:
+            for worker in idle:
+                ending.push_async_callback(worker.aclose)

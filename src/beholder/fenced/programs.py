@@ -141,7 +141,10 @@ class Fenced:
 
     def kill(self) -> None:
         """Kill the whole group, be it stopped; its ends of pipes close with it."""
-        # Also after the program has ended by itself: what it has started may be left in its group.
+        # Also after the program has ended by itself: what it has started may be left in its group. The kernel
+        # gives a group's number to no new process; one that has it now says that the group is gone.
+        if self.process.returncode is not None and _is_there(self.process.pid):
+            return
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
 
@@ -169,6 +172,16 @@ class Fenced:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(END_S):
                 await self.process.wait()
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 async def start_group(
