@@ -14,11 +14,11 @@ from beholder.protocols import prompt_fields
 from beholder.records import Evidence, Picture, Protocol, Submission, Usage
 from beholder.rows import read_reply
 from beholder.run.beside import same_beside
+from beholder.run.identity import call_keys, submission_sha256
 from beholder.run.placed import only_placed
 from beholder.run.plan import Plan, plan_run
 from beholder.run.seat import Seat
 from beholder.run.spec import RunSpec
-from beholder.run.task import call_keys, submission_sha256
 from beholder.store import CallKey, Ledger, check_pins, ledger_copy, read_json, task_folder
 from beholder.store.outdir import EVIDENCE_FILE
 

@@ -26,6 +26,7 @@ from beholder.records import (
     NetworkPolicy,
     Routing,
 )
+from beholder.run.media import media_of, with_paths
 from beholder.run.spec import check_record
 from beholder.store import EVIDENCE_FILE, safe_name, write_bytes, write_json
 from beholder.tasks.loose import LooseFile, loose_files
@@ -36,36 +37,12 @@ GENERAL_POLICY = EvidencePolicy(min_wait_s=Decimal(1), video="frames")
 """Where no protocol is named: a second of page time, overview and parts, frames of videos."""
 
 TEXT_SUFFIXES = (
-    *(".txt", ".md", ".markdown", ".rst", ".log", ".csv", ".tsv", ".json", ".jsonl", ".geojson", ".xml"),
-    *(".yaml", ".yml", ".toml", ".ini", ".cfg", ".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".vue", ".css"),
-    *(
-        ".scss",
-        ".sql",
-        ".sh",
-        ".bash",
-        ".zsh",
-        ".r",
-        ".jl",
-        ".c",
-        ".h",
-        ".cpp",
-        ".java",
-        ".go",
-        ".rs",
-        ".tex",
-    ),
-)
+    ".txt", ".md", ".markdown", ".rst", ".log", ".csv", ".tsv", ".json", ".jsonl", ".geojson", ".xml",
+    ".yaml", ".yml", ".toml", ".ini", ".cfg", ".py", ".js", ".mjs", ".ts", ".tsx", ".jsx", ".vue", ".css",
+    ".scss", ".sql", ".sh", ".bash", ".zsh", ".r", ".jl", ".c", ".h", ".cpp", ".java", ".go", ".rs", ".tex",
+)  # fmt: skip
 """What is shown as text where no protocol is named."""
 
-_SUFFIXES = {
-    "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/webp": ".webp",
-    "image/gif": ".gif",
-    "video/mp4": ".mp4",
-    "video/webm": ".webm",
-    "video/quicktime": ".mov",
-}
 _WRITTEN = ("image-*", "text-*", "video-*")
 
 
@@ -332,27 +309,15 @@ def _first(group: BaseExceptionGroup[StoreError]) -> StoreError:
 
 def _write(folder: Path, evidence: Evidence) -> Evidence:
     """Write one file's evidence, in place of what an earlier call wrote; what is returned holds no bytes."""
-    named = replace(
-        evidence,
-        pictures=tuple(
-            replace(one, path=f"image-{at}{_SUFFIXES.get(one.media_type, '.bin')}")
-            for at, one in enumerate(evidence.pictures, start=1)
-        ),
-        videos=tuple(
-            replace(one, path=f"video-{at}{_SUFFIXES.get(one.media_type, '.bin')}")
-            for at, one in enumerate(evidence.videos, start=1)
-        ),
-    )
+    named = with_paths(evidence)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for old in _earlier(folder):
             old.unlink()
     except OSError as error:
         raise StoreError(f"{folder}: {error.strerror or error}", slug="disk", concerns=str(folder)) from None
-    for one in named.pictures:
+    for one in media_of(named):
         write_bytes(folder / one.path, one.data)
-    for video in named.videos:
-        write_bytes(folder / video.path, video.data)
     for at, (_, text) in enumerate(named.texts, start=1):
         write_bytes(folder / text_name(at), text.encode("utf-8", "replace"))
     write_json(folder / EVIDENCE_FILE, to_manifest(named))

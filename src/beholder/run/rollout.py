@@ -16,7 +16,7 @@ from beholder.errors import BrokenArtifact
 from beholder.evidence.files import read_below
 from beholder.fenced.folders import make_folder, remove_folder
 from beholder.records import MAX_ARTIFACT_BYTES, Artifact, Submission, Task
-from beholder.run.task import submission_sha256
+from beholder.run.identity import submission_sha256
 from beholder.tasks import open_folder
 from beholder.tasks.submissions import MAX_ARTIFACTS, MAX_RESPONSE_BYTES, is_submission, pin_file
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 from typing import Protocol as Interface
 
 from beholder.errors import JudgeError, JudgeRejected, SpecError, StoreError
@@ -22,10 +22,9 @@ from beholder.judges import (
     render_prompt,
 )
 from beholder.protocols import criterion_record, prompt_fields
-from beholder.records import Evidence, Picture, Protocol, Reply, Route, Submission, Task, Video
+from beholder.records import Evidence, Protocol, Reply, Route, Submission, Task
 from beholder.rows import (
     RepeatResult,
-    artifact_digests,
     build_row,
     failed_repeat,
     read_reply,
@@ -34,9 +33,12 @@ from beholder.rows import (
 from beholder.run.attempts import AttemptRecord
 from beholder.run.beside import list_beside, same_beside
 from beholder.run.budget import Budget
+from beholder.run.identity import call_keys, submission_sha256
+from beholder.run.media import media_of, with_paths
 from beholder.run.placed import only_placed
 from beholder.run.plan import Plan
 from beholder.run.progress import Progress
+from beholder.run.question import Question
 from beholder.run.rules import rule_rows
 from beholder.run.seat import Seat
 from beholder.run.stop import Stop
@@ -128,7 +130,7 @@ class TaskJudge:
         fields = prompt_fields(case.protocol, task)
         prompt = render_prompt(template.template, template.placeholders, fields, evidence)
         await asyncio.to_thread(self.out.write_text, task.id, case.folder, "prompt.txt", prompt)
-        question = _Question(case.desk.judge, prompt, evidence, self._folder(case))
+        question = Question(case.desk.judge, prompt, evidence, self._folder(case))
         keys = call_keys(self.plan, case.desk.seat, submission, evidence, evidence_sha256, prompt)
         repeats = await _gather([self._repeat(case, key, question) for key in keys])
         told = {f"reply-{repeat.repeat}.txt" for repeat in repeats if repeat.reply is not None}
@@ -169,17 +171,7 @@ class TaskJudge:
             )
             return ended, self.plan.evidence_sha256
         prepared = list_beside(await self.engine.prepare(submission))
-        evidence = only_placed(prepared, case.protocol.prompt.placeholders)
-        pictures = tuple(
-            replace(picture, path=f"image-{number}{_SUFFIXES[picture.media_type]}")
-            for number, picture in enumerate(evidence.pictures, start=1)
-        )
-        videos = tuple(
-            replace(video, path=f"video-{number}{_SUFFIXES.get(video.media_type, '.bin')}")
-            for number, video in enumerate(evidence.videos, start=1)
-        )
-        evidence = replace(evidence, pictures=pictures, videos=videos)
-        media: tuple[Picture | Video, ...] = (*pictures, *videos)
+        evidence = with_paths(only_placed(prepared, case.protocol.prompt.placeholders))
         record = {
             "submission_sha256": digest,
             "evidence_sha256": self.plan.evidence_sha256,
@@ -190,7 +182,7 @@ class TaskJudge:
             submission.task_id,
             case.folder,
             record,
-            {one.path: one.data for one in media},
+            {one.path: one.data for one in media_of(evidence)},
         )
         return evidence, self.plan.evidence_sha256
 
@@ -201,11 +193,10 @@ class TaskJudge:
         except (KeyError, TypeError, ValueError):
             return None
         folder = self._folder(case)
-        media: tuple[Picture | Video, ...] = (*evidence.pictures, *evidence.videos)
-        whole = all((folder / one.path).is_file() for one in media)
+        whole = all((folder / one.path).is_file() for one in media_of(evidence))
         return evidence if whole and evidence.status != "unscored" else None
 
-    async def _repeat(self, case: _Case, key: CallKey, question: _Question) -> RepeatResult:
+    async def _repeat(self, case: _Case, key: CallKey, question: Question) -> RepeatResult:
         """One repeat: from the ledger if it was asked before, else asked now."""
         stored = self.out.ledger.find(key)
         if stored is not None and stored.reply is not None:
@@ -289,94 +280,6 @@ class TaskJudge:
             rules=rules,
             criteria=[criterion_record(one) for one in case.protocol.criteria] if own else None,
         )
-
-
-class _Question:
-    """A task's question, encoded when the first repeat needs it and let go of after the last.
-
-    Pictures and videos of evidence that was stored before are read from disk here, and only if a call is due.
-    """
-
-    def __init__(self, judge: Judge, prompt: str, evidence: Evidence, folder: Path) -> None:
-        self._judge = judge
-        self._prompt = prompt
-        self._evidence = evidence
-        self._folder = folder
-        self._lock = asyncio.Lock()
-        self._users = 0
-        self._prepared: Prepared | None = None
-
-    async def __aenter__(self) -> None:
-        self._users += 1
-
-    async def __aexit__(self, *exc_info: object) -> None:
-        self._users -= 1
-        if not self._users and self._prepared is not None:
-            prepared, self._prepared = self._prepared, None
-            await self._judge.release(prepared)
-
-    async def prepared(self) -> Prepared:
-        """The encoded question; made once. Raises JudgeRejected if a picture is not what was recorded."""
-        async with self._lock:
-            if self._prepared is None:
-                self._prepared = await asyncio.to_thread(self._prepare)
-            return self._prepared
-
-    def _prepare(self) -> Prepared:
-        return self._judge.prepare(
-            self._prompt,
-            [_loaded(picture, self._folder) for picture in self._evidence.pictures],
-            [_loaded(video, self._folder) for video in self._evidence.videos],
-        )
-
-
-_SUFFIXES = {
-    "image/png": ".png",
-    "image/jpeg": ".jpg",
-    "image/webp": ".webp",
-    "image/gif": ".gif",
-    "video/mp4": ".mp4",
-    "video/quicktime": ".mov",
-    "video/webm": ".webm",
-    "video/mpeg": ".mpg",
-}
-
-_Media = TypeVar("_Media", Picture, Video)
-
-
-def _loaded(one: _Media, folder: Path) -> _Media:
-    """A picture or video with its bytes. What cannot be read stays empty, and the judge does not send it."""
-    if one.data:
-        return one
-    try:
-        return replace(one, data=(folder / one.path).read_bytes())
-    except OSError:
-        return one
-
-
-def call_keys(
-    plan: Plan, seat: Seat, submission: Submission, evidence: Evidence, evidence_sha256: str, prompt: str
-) -> list[CallKey]:
-    """The identity of each repeat's call."""
-    return [
-        CallKey(
-            model=submission.model,
-            task_id=submission.task_id,
-            artifacts=artifact_digests(evidence.artifacts),
-            question_sha256=plan.pins.question_sha256,
-            evidence_sha256=evidence_sha256,
-            prompt_sha256=text_sha256(prompt),
-            judge=seat.identity,
-            repeat=repeat,
-        )
-        for repeat in range(1, plan.protocol.repeats.n + 1)
-    ]
-
-
-def submission_sha256(submission: Submission) -> str:
-    """Digest of a submission's files by name and content."""
-    parts = [f"{a.name}\0{a.sha256}\0{a.problem or ''}" for a in submission.artifacts]
-    return text_sha256("\n".join([*parts, text_sha256(submission.response or "")]))
 
 
 async def _gather(repeats: Sequence[Any]) -> list[RepeatResult]:
