@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from beholder.compare import load_runs
 from beholder.errors import StoreError
+from beholder.export import read_table
 from beholder.report.load import folder_of, load_run, media_paths, url
 from beholder.run.conductor import judge_run
 from beholder.run.spec import RunSpec
-from beholder.store.outdir import EVIDENCE_FILE
+from beholder.store.outdir import ANY_MODEL, EVIDENCE_FILE
 from tests.fakes import outdir
 
 
@@ -53,6 +55,24 @@ def test_a_folder_without_rows_or_summary_is_no_out_dir(tmp_path: Path, name: st
     with pytest.raises(StoreError, match=name) as caught:
         load_run(out)
     assert caught.value.slug == slug
+
+
+def test_an_out_dir_of_a_programs_judge_says_what_it_is(tmp_path: Path) -> None:
+    """It has replies and evidence, and its rows are the program's: whoever asks for a table hears how."""
+    pins = {"pins": {"model": ANY_MODEL}}
+    (tmp_path / "manifest.json").write_text(json.dumps(pins), encoding="utf-8")
+    said = "open_judge.*write each Judgement.row as a line of FOLDER/judge_results.jsonl"
+    for read in (load_run, read_table, lambda path: load_runs([path])):
+        with pytest.raises(StoreError, match=said):
+            read(tmp_path)
+
+
+def test_a_comparison_needs_the_summary(tmp_path: Path) -> None:
+    """Rows alone do not tell scales and formula."""
+    out = outdir.write_varied(tmp_path / "atlas")
+    (out / "judge_summary.json").unlink()
+    with pytest.raises(StoreError, match=r"no judge_summary\.json"):
+        load_runs([out])
 
 
 def test_manifest_and_run_record_may_be_missing(tmp_path: Path) -> None:

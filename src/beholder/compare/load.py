@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from beholder.errors import ConfigError
-from beholder.store import joint_models, read_json, read_rows
+from beholder.store import joint_models, no_results, read_json, read_rows
 
 Json = Mapping[str, Any]
 
@@ -63,7 +63,10 @@ def load_runs(out_dirs: Sequence[Path]) -> dict[str, RunRows]:
 
 def _load(folder: Path) -> RunRows:
     rows = list(read_rows(folder))
-    summary = read_json(folder / "judge_summary.json") or {}
+    path = folder / "judge_summary.json"
+    summary = read_json(path)
+    if summary is None:
+        raise no_results(path)
     name = str(summary.get("model") or (rows[0]["model"] if rows else folder.name))
     manifest = read_json(folder / "manifest.json") or {}
     return RunRows(name=name, rows=rows, summary=summary, manifest=manifest, path=folder)

@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 from beholder.errors import StoreError
-from beholder.store import read_json, read_rows
+from beholder.store import no_results, read_json, read_rows
 from beholder.store.outdir import EVIDENCE_FILE
 
 Json = Mapping[str, Any]
@@ -186,9 +186,7 @@ def _read_object(path: Path) -> Json:
     try:
         value = json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise StoreError(
-            f"{path}: not found; is it an out-dir of judge-run?", slug="not_an_out_dir", concerns=str(path)
-        ) from None
+        raise no_results(path, "not_an_out_dir") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read: {error}", slug="damaged", concerns=str(path)) from error
     if not isinstance(value, dict):

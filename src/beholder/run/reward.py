@@ -42,11 +42,8 @@ from beholder.run.progress import Progress
 from beholder.run.rollout import Handed, Rollout, RolloutSource, pin_rollout
 from beholder.run.stop import Stop
 from beholder.run.task import Desk, TaskJudge
-from beholder.store import OutDir
+from beholder.store import ANY_MODEL, OutDir
 from beholder.tasks import read_task
-
-ANY_MODEL = "*"
-"""What an out-dir of rollouts is pinned to instead of a model's name; no run directory can have it."""
 
 Asked = Task | Mapping[str, Any]
 """A task, or its row as a task file has it: `task_id` and the columns that the prompt uses."""

@@ -5,10 +5,12 @@ from beholder.store.ledger import Ledger, ledger_copy
 from beholder.store.lock import FolderLock
 from beholder.store.names import safe_name, task_folder
 from beholder.store.outdir import (
+    ANY_MODEL,
     EVIDENCE_FILE,
     OutDir,
     check_pins,
     joint_models,
+    no_results,
     read_json,
     read_rows,
     write_bytes,
@@ -16,6 +18,7 @@ from beholder.store.outdir import (
 )
 
 __all__ = [
+    "ANY_MODEL",
     "EVIDENCE_FILE",
     "Attempt",
     "CallKey",
@@ -26,6 +29,7 @@ __all__ = [
     "check_pins",
     "joint_models",
     "ledger_copy",
+    "no_results",
     "read_json",
     "read_rows",
     "safe_name",

@@ -19,6 +19,9 @@ from beholder.store.names import task_folder
 
 EVIDENCE_FILE = "prepared_output_evidence.json"
 
+ANY_MODEL = "*"
+"""What an out-dir of rollouts is pinned to instead of a model's name; no run directory can have it."""
+
 
 class OutDir:
     """An out-dir, held exclusively until `close`.
@@ -198,9 +201,7 @@ def read_rows(out_dir: Path) -> Iterator[dict[str, Any]]:
     """
     path = out_dir / "judge_results.jsonl"
     if not path.is_file():
-        raise StoreError(
-            f"{out_dir}: no judge_results.jsonl; is it an out-dir of judge-run?", slug="no_results"
-        )
+        raise no_results(path)
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             try:
@@ -212,6 +213,20 @@ def read_rows(out_dir: Path) -> Iterator[dict[str, Any]]:
             if not isinstance(row, dict):
                 raise _bad_row(path, number, "not a JSON object")
             yield row
+
+
+def no_results(path: Path, slug: str = "no_results") -> StoreError:
+    """What is said where a file that a run writes at its end is not there."""
+    out_dir = path.parent
+    pins = (read_json(out_dir / "manifest.json") or {}).get("pins")
+    if isinstance(pins, Mapping) and pins.get("model") == ANY_MODEL:
+        why = (
+            "is kept by a judge that a program opened (open_judge): replies and evidence, no rows. Let the "
+            "program write each Judgement.row as a line of FOLDER/judge_results.jsonl, and export FOLDER"
+        )
+    else:
+        why = f"no {path.name}; is it an out-dir of judge-run?"
+    return StoreError(f"{out_dir}: {why}", slug=slug, concerns=str(path))
 
 
 def _bad_row(path: Path, number: int, cause: str) -> StoreError:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from beholder.errors import StoreError
-from beholder.store import joint_models, read_json, read_rows
+from beholder.store import joint_models, no_results, read_json, read_rows
 from beholder.store.outdir import write_json
 from beholder.summary.document import recluster
 from beholder.summary.figures import Scale, TaskFigures, figures, figures_of
@@ -68,5 +67,5 @@ def common_figures(
 def _summary(folder: Path) -> dict[str, Any]:
     found = read_json(folder / NAME)
     if found is None:
-        raise StoreError(f"{folder}: no {NAME}; is it an out-dir of judge-run?", slug="no_results")
+        raise no_results(folder / NAME)
     return found
