@@ -11,11 +11,12 @@ import asyncio
 import contextlib
 import ctypes
 import os
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -27,19 +28,20 @@ from beholder.records import Evidence, EvidencePolicy
 from beholder.run.evidence import general_routing
 from beholder.tasks.loose import LooseFile, loose_files
 from tests.fakes.evidence import BLOCKED, LIMITS, codes, pixels, png
+from tests.fakes.processes import below, left_of
 
 pytestmark = pytest.mark.long
 
 TABLE = Path(__file__).parent / "data" / "corpus.txt"
-PORT = 23999
-"""Where some of the hostile files try to connect."""
+PORT = "23999"
+"""Where some of the hostile files try to connect, in the program that makes them; they are given another."""
 
 POLICY = EvidencePolicy(min_wait_s=Decimal(1), max_wait_s=Decimal(8), video="frames")
 GOOD = (
     b"<!doctype html><title>good</title><body style='font:20px Arial'><h1>A good page</h1><img src=good.png>"
 )
 SECRET = "canary-6f1c: never to be read"
-MOST_S = 180.0
+MOST_S = 900.0
 """Wall seconds for one file, with twice a page's time and the good page after it, on a busy machine."""
 
 
@@ -103,13 +105,32 @@ def canary_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def hostile(shared: Path, tmp_path_factory: pytest.TempPathFactory, canary_file: Path) -> Path:
-    """The hostile files, made so that those after a local file are after the canary."""
+def doors() -> Iterator[tuple[socket.socket, socket.socket]]:
+    """TCP and UDP at one port of loopback, whichever is free for both."""
+    with contextlib.ExitStack() as kept:
+        while True:
+            tcp = kept.enter_context(socket.create_server(("127.0.0.1", 0)))
+            udp = kept.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            with contextlib.suppress(OSError):
+                udp.bind(tcp.getsockname())
+                break
+        yield tcp, udp
+
+
+@pytest.fixture(scope="module")
+def hostile(
+    shared: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    canary_file: Path,
+    doors: tuple[socket.socket, socket.socket],
+) -> Path:
+    """The hostile files, made so that they are after the canary, and after the port that is watched."""
     folder = tmp_path_factory.mktemp("corpus") / "hostile"
     program = (shared / "corpus" / "make_hostile.py").read_text()
     for path, ours in (
         ("/usr/share/pixmaps/debian-logo.png", canary_file),
         ("/etc/passwd", canary_file.with_suffix(".txt")),
+        (PORT, doors[0].getsockname()[1]),
     ):
         assert path in program
         program = program.replace(path, str(ours))
@@ -123,7 +144,13 @@ def hostile(shared: Path, tmp_path_factory: pytest.TempPathFactory, canary_file:
 
 
 @pytest.fixture(scope="module")
-def seen(shared: Path, hostile: Path, canary_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+def seen(
+    shared: Path,
+    hostile: Path,
+    canary_file: Path,
+    doors: tuple[socket.socket, socket.socket],
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Seen:
     """Everything, one file after the other, in one engine; after each a good page."""
     good = tmp_path_factory.mktemp("good")
     (good / "good.html").write_bytes(GOOD)
@@ -132,16 +159,18 @@ def seen(shared: Path, hostile: Path, canary_file: Path, tmp_path_factory: pytes
     handout = [one for one in loose_files([shared / "corpus" / "handout"]) if "MANIFEST" not in one.name]
     found = Seen(before=everything(hostile.parent))
     with opens(canary_file, canary_file.with_suffix(".txt")) as count:
-        asyncio.run(_show_all(found, [*loose_files([hostile]), *handout], page))
+        asyncio.run(_show_all(found, [*loose_files([hostile]), *handout], page, *doors))
         found.opened = count()
     found.after = everything(hostile.parent)
     return found
 
 
-async def _show_all(seen: Seen, files: list[LooseFile], page: LooseFile) -> None:
+async def _show_all(
+    seen: Seen, files: list[LooseFile], page: LooseFile, tcp: socket.socket, udp: socket.socket
+) -> None:
     ran: set[psutil.Process] = set()
     async with (
-        listener(seen.connections),
+        listener(seen.connections, tcp, udp),
         EvidenceEngine(POLICY, general_routing(), BLOCKED, LIMITS) as engine,
     ):
         seen.good["before"] = picture_of(await engine.prepare(page.open()))
@@ -150,9 +179,8 @@ async def _show_all(seen: Seen, files: list[LooseFile], page: LooseFile) -> None
             seen.evidence[file.name] = await engine.prepare(file.open())
             seen.good[file.name] = picture_of(await engine.prepare(page.open()))
             seen.took_s[file.name] = time.monotonic() - began
-            ran |= set(psutil.Process().children(recursive=True))
-    _, alive = psutil.wait_procs(ran, timeout=10)
-    seen.left_running += [repr(process) for process in alive]
+            ran |= below()
+    seen.left_running += left_of(ran)
 
 
 def picture_of(evidence: Evidence) -> str:
@@ -160,7 +188,7 @@ def picture_of(evidence: Evidence) -> str:
 
 
 @contextlib.asynccontextmanager
-async def listener(connections: list[str]) -> AsyncIterator[None]:
+async def listener(connections: list[str], tcp: socket.socket, udp: socket.socket) -> AsyncIterator[None]:
     """TCP and UDP at the port that hostile files call; whoever comes is noted."""
 
     class Datagrams(asyncio.DatagramProtocol):
@@ -171,9 +199,9 @@ async def listener(connections: list[str]) -> AsyncIterator[None]:
         connections.append(f"tcp {writer.get_extra_info('peername')}")
         writer.close()
 
-    server = await asyncio.start_server(accept, "127.0.0.1", PORT)
+    server = await asyncio.start_server(accept, sock=tcp)
     loop = asyncio.get_running_loop()
-    transport, _ = await loop.create_datagram_endpoint(Datagrams, local_addr=("127.0.0.1", PORT))
+    transport, _ = await loop.create_datagram_endpoint(Datagrams, sock=udp)
     try:
         yield
         await asyncio.sleep(0.5)
@@ -393,7 +421,8 @@ STEADY = [
 
 async def _hashes(files: list[LooseFile], workers: int) -> dict[str, list[str]]:
     """What is shown of each; a page that had not settled says so and is left out."""
-    async with EvidenceEngine(POLICY, general_routing(), BLOCKED, LIMITS, workers=workers) as engine:
+    patient = replace(POLICY, max_wait_s=Decimal(120))
+    async with EvidenceEngine(patient, general_routing(), BLOCKED, LIMITS, workers=workers) as engine:
         found = await asyncio.gather(*(engine.prepare(file.open()) for file in files))
     return {
         file.name: [one.sha256 for one in evidence.pictures]

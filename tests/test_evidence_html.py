@@ -459,7 +459,7 @@ def test_outside_hosts_that_are_allowed(tmp_path: Path) -> None:
             async with site(answers) as server:
                 engine = {"resolver": look_up, "dialler": to_port(server.port)}
                 one = submission(tmp_path / network.mode, {"index.html": page})
-                (shown,) = await prepare_all(one, network=network, engine=engine, max_wait_s=12)
+                (shown,) = await prepare_all(one, network=network, engine=engine)
                 assert listener.connections == 0
                 return shown, server.asked
 

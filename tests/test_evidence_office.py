@@ -25,6 +25,7 @@ from beholder.evidence.office import SUFFIXES, Converted, preload, render_office
 from beholder.evidence.soffice import OfficeSuite
 from beholder.evidence.soffice_find import find_soffice
 from tests.fakes.office import changed, docx, job, odf, open_place, pptx, run, xlsx
+from tests.fakes.processes import left_of, named
 from tests.test_evidence_packages import relations
 
 try:
@@ -184,8 +185,7 @@ def convert_all(files: dict[str, bytes]) -> Made:
         patch.setattr(tempfile, "tempdir", str(place / "tmp"))
         asyncio.run(every())
         made.left = set((place / "tmp").iterdir())
-        listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
-        made.running = [line for line in listed.splitlines() if str(place) in line]
+        made.running = left_of(named(str(place)))
     return made
 
 
@@ -206,6 +206,7 @@ def listener() -> Iterator[tuple[int, list[bytes]]]:
 
     threading.Thread(target=serve, daemon=True).start()
     yield server.getsockname()[1], asked
+    server.shutdown(socket.SHUT_RDWR)  # which wakes the one who waits for a connection
     server.close()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
+import secrets
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +18,7 @@ from beholder.evidence.kinds import Shown
 from beholder.evidence.page import PageFailed
 from tests.fakes.evidence import pixels
 from tests.fakes.pages import HEAD, codes, show
+from tests.fakes.processes import left_of, named
 from tests.test_evidence_isolation import listener
 
 pytestmark = pytest.mark.long
@@ -92,20 +93,6 @@ def files(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     )
 
 
-def renderers() -> set[int]:
-    """The ids of processes whose command line names a folder that our browsers have."""
-    found = set()
-    for entry in Path("/proc").iterdir() if Path("/proc").is_dir() else ():
-        if entry.name.isdigit():
-            try:
-                said = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if f"beholder-fenced-browser-{os.getpid()}".encode() in said:
-                found.add(int(entry.name))
-    return found
-
-
 def test_each_file_ends_as_stated_and_harms_no_other(
     files: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,10 +100,11 @@ def test_each_file_ends_as_stated_and_harms_no_other(
     import tempfile
 
     real = tempfile.mkdtemp
+    mine = f"beholder-fenced-browser-{secrets.token_hex(8)}-"
 
     def mark(*args: Any, **options: Any) -> str:
         if str(options.get("prefix", "")).startswith("beholder-fenced-browser-"):
-            options["prefix"] = f"beholder-fenced-browser-{os.getpid()}-"
+            options["prefix"] = mine
         return real(*args, **options)
 
     monkeypatch.setattr(tempfile, "mkdtemp", mark)
@@ -128,7 +116,7 @@ def test_each_file_ends_as_stated_and_harms_no_other(
             good = await show(running, HEAD + "<h1>good</h1>")
             for path in files:
                 said = path.read_bytes().replace(b"23999", str(canary.port).encode())
-                async with asyncio.timeout(120):
+                async with asyncio.timeout(900):
                     ends[path.name] = await end_of(running, path, said)
                 if running.lost:
                     await running.aclose()
@@ -163,7 +151,7 @@ def test_each_file_ends_as_stated_and_harms_no_other(
         else:  # the awkward names
             assert end == set(), name
     assert set(ends) >= set(wanted) - {"html_named.html"}
-    assert renderers() == set()
+    assert left_of(named(mine)) == []
     assert not list(tmp_path.iterdir())
 
 

@@ -148,4 +148,4 @@ def test_the_time_is_linear_in_the_text(piece: str) -> None:
     started = time.process_time()
     for kind in ("html", "css", "js"):
         outside_hosts(text, kind)  # type: ignore[arg-type]
-    assert time.process_time() - started < 20
+    assert time.process_time() - started < 120

@@ -120,7 +120,7 @@ class Shell:
         clean = environment()
         done = subprocess.run(
             ["/bin/sh", "-c", command], cwd=self.folder, capture_output=True, encoding="utf-8", check=False,
-            env={**clean, "PATH": f"{self.bin}:{clean['PATH']}"}, timeout=300,
+            env={**clean, "PATH": f"{self.bin}:{clean['PATH']}"}, timeout=1800,
         )  # fmt: skip
         assert done.returncode == exit_code, (command, done.returncode, done.stderr)
         return done.stdout + done.stderr

@@ -13,6 +13,8 @@ from typing import Any
 
 from PIL import Image
 
+from beholder.evidence.browser import _playwright_folders
+
 GIS_KEYS = (
     "exists",
     "accuracy",
@@ -73,6 +75,9 @@ def environment(**more: str) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith("BEHOLDER_") and not name.endswith("_API_KEY")
     }
+    browsers = [str(one) for one in _playwright_folders() if one.is_dir()]
+    if "HOME" in more and browsers:  # where Playwright puts the browser that it installs
+        kept["PLAYWRIGHT_BROWSERS_PATH"] = browsers[0]
     return {**kept, **more}
 
 
