@@ -36,7 +36,7 @@ def test_a_rate_limit_pauses_everybody_and_costs_nothing(tmp_path: Path) -> None
     with JudgeServer(
         [
             rule(
-                call=[4], status=429, headers={"retry-after": "2"}, body={"error": {"message": "slow down"}}
+                call=[4], status=429, headers={"retry-after": "3"}, body={"error": {"message": "slow down"}}
             ),
             rule(call=[8], status=529, body={"error": {"message": "overloaded"}}),
             rule(text=gis_reply(), delay_s=0.05),
@@ -47,9 +47,10 @@ def test_a_rate_limit_pauses_everybody_and_costs_nothing(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     assert summary_of(tmp_path / "o")["scored"] == 6
     assert len(times) == 20
-    # Calls that were on their way when the 429 came are allowed; then there is a gap of two seconds.
+    # Calls that were on their way when the 429 came are allowed; then there is a gap of three seconds, less
+    # what the last of them took on its way.
     gaps = [later - earlier for earlier, later in itertools.pairwise(times)]
-    assert max(gaps[3:9]) >= 1.8
+    assert max(gaps[3:]) >= 1.5
     assert json.loads((tmp_path / "o/run.json").read_text())["calls"]["retried"] == 2
 
 
@@ -78,25 +79,31 @@ def test_there_is_exactly_one_retry_layer(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("connections", [1, 6, 50])
 def test_hangs_and_stalls_end_by_the_timeout(tmp_path: Path, connections: int) -> None:
-    """A call that is never answered and one that stalls in its body are asked again; nothing deadlocks."""
+    """A call that is never answered and one that stalls in its body are asked again; nothing deadlocks.
+
+    On a busy machine a good answer may be late, too: it is asked again and counted like the two.
+    """
     gis_run(tmp_path, [f"t{n}" for n in range(6)])
     rules = [rule(call=4, fault="hang"), rule(call=7, fault="stall"), GOOD]
     with JudgeServer(rules) as server:
         line = judge_command(
-            tmp_path, tmp_path / "o", server.url, "--max-connections", connections, "--timeout", 1
+            tmp_path, tmp_path / "o", server.url, "--max-connections", connections, "--timeout", 3
         )
         done = run(line)
-        assert len(server.requests) == 20
+        asked = len(server.requests)
     assert done.returncode == 0
-    assert json.loads((tmp_path / "o/run.json").read_text())["calls"]["possibly_billed"] == 2
+    assert summary_of(tmp_path / "o")["scored"] == 6
+    calls = json.loads((tmp_path / "o/run.json").read_text())["calls"]
+    assert 20 <= asked <= calls["made"] == 18 + calls["retried"]
+    assert 2 <= calls["possibly_billed"] <= calls["retried"]
 
 
 def test_a_late_answer_is_no_second_verdict(tmp_path: Path) -> None:
     """What arrives after the timeout is not counted; the attempt stands as possibly billed."""
     gis_run(tmp_path, ["a"])
-    late = rule(call=1, text=gis_reply((0,) * 7), delay_s=1.5)
+    late = rule(call=1, text=gis_reply((0,) * 7), delay_s=4)
     with JudgeServer([late, GOOD]) as server:
-        run(judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1, "--timeout", 0.5))
+        run(judge_command(tmp_path, tmp_path / "o", server.url, "--repeats", 1, "--timeout", 3))
     assert [r["derived"]["main"] for r in rows_of(tmp_path / "o")[0]["repeats"]] == [86]
 
 
@@ -181,7 +188,7 @@ def test_nothing_is_left_running_after_a_kill(tmp_path: Path) -> None:
             judge_command(tmp_path, tmp_path / "o", server.url), env=environment(), stderr=subprocess.DEVNULL
         )
         parent = psutil.Process(process.pid)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 300
         children: list[psutil.Process] = []
         while not any("--type=renderer" in command_line(one) for one in children):
             assert time.monotonic() < deadline
@@ -290,7 +297,7 @@ def test_chaos_and_twenty_kills_change_no_number(tmp_path: Path) -> None:
     out = tmp_path / "o"
     with ChaosServer(11) as server:
         line = judge_command(
-            tmp_path, out, server.url, "--max-connections", 32, "--timeout", 2, "--max-retries", 8
+            tmp_path, out, server.url, "--max-connections", 32, "--timeout", 10, "--max-retries", 8
         )
         for _ in range(20):
             process = subprocess.Popen(

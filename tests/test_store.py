@@ -212,7 +212,7 @@ def test_a_living_run_holds_the_folder_and_a_dead_one_does_not(tmp_path: Path) -
     """The second one is told which process holds it; after kill -9 the folder is free."""
     code = (
         "import sys, time; from pathlib import Path; from beholder.store import OutDir\n"
-        "held = OutDir(Path(sys.argv[1]), {}); print('held', flush=True); time.sleep(60)"
+        "held = OutDir(Path(sys.argv[1]), {}); print('held', flush=True); time.sleep(3600)"
     )
     process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     try:

@@ -445,7 +445,7 @@ def test_a_file_that_is_no_workbook_is_told(tmp_path: Path) -> None:
 
 
 def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
-    """CSV and XLSX with headings of their own; twenty seconds are for slow machines, it takes three."""
+    """CSV and XLSX with headings of their own; two minutes are for slow machines, it takes three seconds."""
     import time as clock
 
     count = 100_000
@@ -457,7 +457,7 @@ def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
         started = clock.process_time()
         columns = {"task_id": "번호", "prompt": "문항", "level": "수준"}
         loaded.append(load_tasks(tmp_path / f"t.{suffix}", placeholders=["prompt"], columns=columns))
-        assert clock.process_time() - started < 20
+        assert clock.process_time() - started < 120
     assert loaded[0] == loaded[1]
     assert (len(loaded[0]), loaded[0][-1].id, loaded[0][-1].row) == (count, "99999", count + 1)
 

@@ -371,8 +371,18 @@ UNITS = [
 ]
 
 
+@pytest.fixture(scope="module")
+def a_second() -> float:
+    """A second of processor time; of a slow machine as many as it needs for what others do in one."""
+    start = time.process_time()
+    for _ in range(500):
+        judged(GOOD)
+        judged(LINES, STEPS, form="lines")
+    return max(1.0, 10 * (time.process_time() - start))
+
+
 @pytest.mark.parametrize("unit", UNITS)
-def test_a_long_hostile_reply_takes_no_longer_than_an_honest_one(unit: str) -> None:
+def test_a_long_hostile_reply_takes_no_longer_than_an_honest_one(unit: str, a_second: float) -> None:
     """Any piece repeated, alone or beside and within a verdict, is read in well under a second."""
     hostile = unit * (150_000 // len(unit))
     for form, criteria, honest in (("json", RUBRIC, GOOD), ("lines", STEPS, LINES)):
@@ -384,7 +394,7 @@ def test_a_long_hostile_reply_takes_no_longer_than_an_honest_one(unit: str) -> N
         ):
             start = time.process_time()
             judged(text, criteria, form=form)
-            assert time.process_time() - start < 1.0, (form, text[:20])
+            assert time.process_time() - start < a_second, (form, text[:20])
 
 
 def test_twice_the_text_takes_no_more_than_about_twice_the_time() -> None:
