@@ -14,7 +14,9 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from beholder.cli import main
 from beholder.errors import ConfigError, ProtocolError, StoreError
 from beholder.run.conductor import judge_run
 from beholder.run.rescore import rescore
@@ -398,3 +400,14 @@ def test_the_command_tells_what_it_did(finished: Path, tmp_path: Path) -> None:
     assert json.loads(done.stdout)["pass_at"] == 99
     again = run(line, cwd=finished)
     assert (again.returncode, "something already" in again.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("mark", "said"), [("0.7", ""), ("0", "every task that is scored"), ("101", "no task")]
+)
+def test_a_pass_mark_of_another_scale_is_told(finished: Path, tmp_path: Path, mark: str, said: str) -> None:
+    """Beyond the scale nobody can pass, or everybody does; it is applied all the same."""
+    line = ["rescore", "--out-dir", str(finished / "o"), "--to", str(tmp_path / "new"), "--pass-at", mark]
+    done = CliRunner().invoke(main, line)
+    assert done.exit_code in {0, 3}
+    assert (f"--pass-at {mark}, and the score runs from 0 to 100: {said}" in done.output) == bool(said)

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.fakes.judge_server import JudgeServer, rule
-from tests.fakes.runs import gis_reply, judge_command, picture, rows_of, run, summary_of
+from tests.fakes.runs import command, gis_reply, judge_command, picture, rows_of, run, summary_of
 
 HTML_ERROR = {
     "status": 200,
@@ -53,3 +53,25 @@ def test_each_bad_item_has_its_own_state_and_true_cause(tmp_path: Path) -> None:
     assert sum(counts) == summary["planned"] == len(expected)
     group = summary["groups"]["level"]["Level1"]
     assert (group["planned"], group["scored"], group["mean"]) == (8, 3, 3 * 86 / 7)
+
+
+def test_a_folder_without_any_tasks_submission_is_told(tmp_path: Path) -> None:
+    """Who names the folder above the models' hears what lies there; with one submission nothing is said."""
+    (tmp_path / "tasks.jsonl").write_text(json.dumps({"task_id": "a", "level": "L", "prompt": "Map."}))
+    picture(tmp_path / "run" / "atlas" / "a.png")
+    (tmp_path / "run" / "atlas" / "b.txt").write_text("")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "replies.jsonl").write_text(json.dumps({"error": "timeout"}))
+    line = ["--tasks", tmp_path / "tasks.jsonl", "--judge", f"scripted/{tmp_path / 'replies.jsonl'}"]
+    line += ["--protocol", "gis-bench", "--max-retries", 0]
+    said = {
+        name: run(
+            command("judge-run", *line, "--run-dir", tmp_path / name, "--out-dir", tmp_path / f"out{at}")
+        ).stderr
+        for at, name in enumerate(("run", "empty", "run/atlas"))
+    }
+    assert (
+        "run: nothing there is named after a task, such as 'a'; it holds atlas/. A --run-dir" in said["run"]
+    )
+    assert "it is empty" in said["empty"]
+    assert "named after" not in said["run/atlas"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
 
@@ -39,6 +40,7 @@ def rescore_command(
 
     result = rescore(out_dir, to, protocol=protocol, prompt_file=prompt_file, pass_at=pass_at)
     say(f"{result.reused} stored replies read again; no call made.")
+    _say_useless_mark(pass_at, next(iter(result.models.values())).get("score_range"))
     if as_json:
         print_json(result.summary)
     else:
@@ -46,3 +48,12 @@ def rescore_command(
         console.print(results_table(result.models, plain=not console.is_terminal))
         console.print(f"Report: {result.report}", highlight=False, soft_wrap=True)
     sys.exit(EXIT_UNSCORED if result.unscored else 0)
+
+
+def _say_useless_mark(mark: Decimal | None, score_range: Sequence[float] | None) -> None:
+    """A mark of another scale is allowed, and hardly meant."""
+    if mark is None or score_range is None or score_range[0] < mark <= score_range[1]:
+        return
+    low, high = score_range
+    result = "every task that is scored passes" if mark <= low else "no task can pass"
+    say(f"note: --pass-at {mark}, and the score runs from {low:g} to {high:g}: {result}")

@@ -65,6 +65,10 @@ class RunResult:
         return sum(sum(summary["unscored"].values()) for summary in self.models.values())
 
 
+MOST_NAMED = 5
+"""Entries of a run directory that a line names."""
+
+
 def judge_run(
     spec: RunSpec, *, display: Style = "none", say: Callable[[str], object] | None = None
 ) -> RunResult:
@@ -90,6 +94,7 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
         outs = _open_outs(plan, closing)
         say_lost(outs, say)
         _say_left_out(plan, outs, say)
+        _say_none_found(plan, say)
         spent = sum((spent_before(out.ledger, plan) for out in outs), Decimal(0))
         budget = Budget(limit_usd=plan.spec.max_cost, spent_usd=spent)
         main = asyncio.current_task()
@@ -238,3 +243,19 @@ def _say_left_out(plan: Plan, outs: Sequence[OutDir], say: Callable[[str], objec
                 f"{rows} of tasks outside --limit and --task-id leave the results of this out-dir; their "
                 "replies stay in the ledger: without these flags the rows come back, and no call is made."
             )
+
+
+def _say_none_found(plan: Plan, say: Callable[[str], object]) -> None:
+    """Where no task has a submission, another folder was meant, or the names are other ones."""
+    for run in plan.models:
+        matches = (run.match(task.id) for task in plan.tasks)
+        if not plan.tasks or any(found.folder or found.files for found in matches):
+            continue
+        names = sorted(f"{path.name}/" if is_folder else path.name for _, path, is_folder in run.entries())
+        there = [name for name in names if not name.startswith(".")]
+        more = ", …" if len(there) > MOST_NAMED else ""
+        holds = f"it holds {', '.join(there[:MOST_NAMED])}{more}" if there else "it is empty"
+        say(
+            f"{run.path}: nothing there is named after a task, such as {plan.tasks[0].id!r}; {holds}. "
+            "A --run-dir is the folder that holds one model's submissions"
+        )
