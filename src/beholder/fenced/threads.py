@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import ParamSpec, TypeVar
 
 _P = ParamSpec("_P")
@@ -17,7 +18,8 @@ async def to_its_end(work: Callable[_P, _T], *args: _P.args, **kwargs: _P.kwargs
     removed, or was waiting for a thread and is never done. A second cancellation waits no more, but work that
     waits for a thread is done all the same.
     """
-    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    # No task, which the end of the loop would cancel, and with it what waits for a thread.
+    running = asyncio.get_running_loop().run_in_executor(None, partial(work, *args, **kwargs))
     try:
         return await asyncio.shield(running)
     except asyncio.CancelledError:
