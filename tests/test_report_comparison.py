@@ -25,6 +25,7 @@ from tests.fakes.runs import command
 
 AXE = Path(__file__).parent / "data" / "axe" / "axe.min.js"
 HOSTILE = f"{SCRIPT} \u202egnp.\u2066 & \"'"
+PATIENCE_MS = 300_000
 GOOD, BAD = (30, 30, 20, 20), (10, 10, 5, 5)
 
 
@@ -162,7 +163,9 @@ def browser() -> Iterator[Browser]:
         pytest.skip("no headless Chromium is installed")
     with sync_playwright() as playwright:
         # The page is our own and loads nothing; and Chromium's sandbox does not start as root.
-        started = playwright.chromium.launch(executable_path=program, chromium_sandbox=False)
+        started = playwright.chromium.launch(
+            executable_path=program, chromium_sandbox=False, timeout=PATIENCE_MS
+        )
         yield started
         started.close()
 
@@ -178,6 +181,7 @@ def test_the_page_is_accessible_and_fits_every_width(
     context = browser.new_context(
         viewport={"width": width, "height": 800}, color_scheme=dark, bypass_csp=True
     )
+    context.set_default_timeout(PATIENCE_MS)
     page = context.new_page()
     trouble: list[str] = []
     page.on("requestfailed", lambda request: trouble.append(request.url))
