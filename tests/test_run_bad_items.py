@@ -75,3 +75,23 @@ def test_a_folder_without_any_tasks_submission_is_told(tmp_path: Path) -> None:
     )
     assert "it is empty" in said["empty"]
     assert "named after" not in said["run/atlas"]
+
+
+def test_the_terminal_says_why_a_task_is_unscored(tmp_path: Path) -> None:
+    """With a task and what to do, once for each reason; what failed in calls is told as such."""
+    rows = [{"task_id": name, "level": "L", "prompt": f"Map {name}."} for name in ("a", "b", "c")]
+    (tmp_path / "tasks.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for name in ("a", "b"):
+        path = tmp_path / "run" / f"{name}.png"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+    picture(tmp_path / "run" / "c.png")
+    (tmp_path / "replies.jsonl").write_text(json.dumps({"error": "rejected"}))
+    line = ["--tasks", tmp_path / "tasks.jsonl", "--judge", f"scripted/{tmp_path / 'replies.jsonl'}"]
+    line += ["--protocol", "gis-bench", "--run-dir", tmp_path / "run", "--out-dir", tmp_path / "out"]
+    done = run(command("judge-run", *line))
+    assert done.returncode == 3, done.stderr
+    told = [line for line in done.stderr.splitlines() if line.startswith("Unscored")]
+    assert len(told) == 1
+    assert told[0].startswith("Unscored, such as '")
+    assert "missing_tool: nothing here decodes image/heic; give the picture as PNG or JPEG" in told[0]

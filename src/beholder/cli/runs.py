@@ -36,6 +36,9 @@ from beholder.errors import ConfigError
 if TYPE_CHECKING:
     from beholder.run.estimate import Estimate
 
+_OF_CALLS = frozenset(("rate_limited", "timeout", "rejected", "unavailable", "budget", "cancelled"))
+"""Reasons of tasks whose calls failed, which is told call by call."""
+
 _COSTS = ("cost_usd", "worst_cost_usd")
 
 
@@ -211,7 +214,7 @@ def _show_result(
 ) -> NoReturn:
     from rich.console import Console
 
-    from beholder.report.terminal import results_table
+    from beholder.report.terminal import results_table, visible
 
     for problem in result.progress.problems:
         say(f"A call failed: {problem}")
@@ -225,6 +228,9 @@ def _show_result(
         with reader_may_leave():
             click.echo(table.get(), nl=False)
             click.echo(f"Report: {result.report}")
+        for reason, (task_id, why) in sorted(result.progress.unscored.items()):
+            if reason not in _OF_CALLS:
+                say(visible(f"Unscored, such as {task_id!r}: {why}"))
     if result.stopped == "interrupted":
         say("Interrupted. Nothing is lost: run the same command again to go on.")
         sys.exit(EXIT_INTERRUPTED)

@@ -154,7 +154,7 @@ async def _judge_all(
             judge = judges[model]
             row = await judge.judge_task(tasks[index])
             results[model][index] = _Result.of(row)
-            progress.finished(row["outcome"])
+            progress.finished(row)
 
     try:
         async with asyncio.TaskGroup() as group:

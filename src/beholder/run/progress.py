@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from beholder.errors import JudgeError
 from beholder.records import Reply
@@ -24,6 +25,7 @@ class Progress:
         under_way: Requests that are waited for.
         cost_usd: Of answers with a known price; `unpriced` counts the others.
         problems: The first three different messages of calls that failed for good.
+        unscored: By reason, the first task without a score, and why in words.
     """
 
     planned: int = 0
@@ -36,6 +38,7 @@ class Progress:
     cost_usd: Decimal = Decimal(0)
     unpriced: int = 0
     problems: list[str] = field(default_factory=list)
+    unscored: dict[str, tuple[str, str]] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
     started: float = field(default_factory=time.monotonic)
 
@@ -66,10 +69,12 @@ class Progress:
         if error.slug != "cancelled" and len(self.problems) < 3 and str(error) not in self.problems:
             self.problems.append(str(error))
 
-    def finished(self, outcome: str) -> None:
+    def finished(self, row: Mapping[str, Any]) -> None:
         """A task has its row."""
         self.done += 1
-        self.outcomes[outcome] += 1
+        self.outcomes[row["outcome"]] += 1
+        if row["outcome"] == "unscored":
+            self.unscored.setdefault(row["reason"], (row["task_id"], row["main_score_error"] or ""))
 
     @property
     def seconds(self) -> float:

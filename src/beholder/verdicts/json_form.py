@@ -118,10 +118,15 @@ def _scores(question: Question, chosen: Candidate, flags: tuple[str, ...]) -> di
         reject(question, "missing_key", message, about=first, flags=flags)
     scores: dict[str, Value] = {}
     for criterion in question.criteria:
-        reading = chosen.readings.get(criterion.key, Reading(reason="missing_key", text="nothing"))
+        reading = chosen.readings.get(criterion.key, Reading(reason="missing_key"))
         if reading.value is None:
             reason = reading.reason or "missing_key"
-            message = f"{criterion.key}: {reading.text or 'nothing'} is no value of it ({reason})"
+            said = (
+                f"{reading.text} is no value of it ({reason})"
+                if reading.text
+                else "the reply has no value of it"
+            )
+            message = f"{criterion.key}: {said}"
             reject(question, reason, message, about=criterion.key, flags=flags, repairs=chosen.root.repairs)
         scores[criterion.key] = reading.value
     return scores
