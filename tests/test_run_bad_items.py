@@ -95,3 +95,6 @@ def test_the_terminal_says_why_a_task_is_unscored(tmp_path: Path) -> None:
     assert len(told) == 1
     assert told[0].startswith("Unscored, such as '")
     assert "missing_tool: nothing here decodes image/heic; give the picture as PNG or JPEG" in told[0]
+    assert "With --retry-unscored the same command asks again" in done.stderr
+    (tmp_path / "run" / "c.png").unlink()
+    assert "--retry-unscored" not in run(command("judge-run", *line)).stderr

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 _OF_CALLS = frozenset(("rate_limited", "timeout", "rejected", "unavailable", "budget", "cancelled"))
 """Reasons of tasks whose calls failed, which is told call by call."""
 
+_OF_EVIDENCE = frozenset(("missing_tool", "render_failed", "blocked_resources", "evidence_too_large"))
+"""Reasons of tasks that nobody was asked about: they are tried anew by each run."""
+
 _COSTS = ("cost_usd", "worst_cost_usd")
 
 
@@ -231,6 +234,12 @@ def _show_result(
         for reason, (task_id, why) in sorted(result.progress.unscored.items()):
             if reason not in _OF_CALLS:
                 say(visible(f"Unscored, such as {task_id!r}: {why}"))
+    if (
+        result.stopped is None
+        and not as_designed
+        and any(set(summary["unscored"]) - _OF_EVIDENCE for summary in result.models.values())
+    ):
+        say("With --retry-unscored the same command asks again where a call failed or a reply was of no use.")
     if result.stopped == "interrupted":
         say("Interrupted. Nothing is lost: run the same command again to go on.")
         sys.exit(EXIT_INTERRUPTED)
