@@ -104,6 +104,7 @@ class JudgeError(BeholderError):
         request_id: The vendor's id of the request, where it was sent.
         body: The answer's body as text, shortened to some thousand characters.
         usage, cost_usd: Set after the fact where an answer came, was no reply, and told its tokens.
+        retryable: Whether asking again may help; a property of the class.
     """
 
     usage: Usage | None = None

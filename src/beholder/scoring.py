@@ -51,7 +51,6 @@ class TaskScore:
     main: Fraction | None
     passed: bool | None
     n_scored: int
-    n_requested: int
     reason: str | None = None
     scores: Mapping[str, Fraction] = field(default_factory=dict)
     derived: Mapping[str, Fraction] = field(default_factory=dict)
@@ -136,7 +135,6 @@ def reduce_repeats(
         main=main,
         passed=None if main is None else reaches(main, formula.pass_at),
         n_scored=len(scored),
-        n_requested=n_requested,
         reason=reason,
         scores=means if main is not None else {},
         derived=derived if main is not None else {},

@@ -65,7 +65,7 @@ def normalise(
     if image.has_transparency_data:
         layer = image if image.mode == "RGBA" else image.convert("RGBA")
         image, alpha = layer.convert("RGB"), layer.getchannel("A")
-        if alpha.getextrema()[0] == 255:  # type: ignore[comparison-overlap,unused-ignore]
+        if alpha.getextrema()[0] == 255:  # type: ignore[comparison-overlap,unused-ignore]  # of one band; Pillow's types cannot tell
             alpha = None  # fully opaque: a judge sees the same, so the bytes may stay
     elif image.mode in {"P", "1"}:
         image = image.convert("RGB" if image.mode == "P" else "L")
@@ -107,7 +107,7 @@ def _range(image: Image.Image, bits: int | None) -> tuple[float, float]:
     if mode.startswith("I;16"):
         return 0.0, 2.0 ** (bits or 16) - 1
     low, high = image.getextrema()
-    low, high = float(low), float(high)  # type: ignore[arg-type]
+    low, high = float(low), float(high)  # type: ignore[arg-type]  # one band, as above
     if mode == "I" and low >= 0 and high <= 65535:
         return 0.0, 65535.0
     return (low, high) if high > low else (low, low + 1.0)

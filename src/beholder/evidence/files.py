@@ -50,7 +50,7 @@ def read_below(
     """
     top = os.path.realpath(root)
     try:
-        real = os.path.realpath(os.path.join(top, name), strict=True)  # noqa: PTH118 - Path would not help
+        real = os.path.realpath(Path(top, name), strict=True)
     except OSError as error:
         raise _translated(error, name) from None
     parts = Path(os.path.relpath(real, top)).parts

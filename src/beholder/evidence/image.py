@@ -22,8 +22,6 @@ from beholder.records import Picture, Warning_
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["MAX_PIXELS", "preload", "render_image"]
-
 _FORMATS = ("PNG", "JPEG", "WEBP", "GIF", "BMP", "TIFF", "AVIF", "JPEG2000")
 _MEDIA_TYPES = {"PNG": "image/png", "JPEG": "image/jpeg", "WEBP": "image/webp", "GIF": "image/gif"}
 _BY_SUFFIX = {

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 
 from beholder.errors import RenderError
-from beholder.evidence.image import MAX_PIXELS
 from beholder.evidence.select import Selection, select_artifacts
+from beholder.evidence.series import MAX_PIXELS
 from beholder.evidence.sniff import sniff
 from beholder.records import Artifact, Protocol, Submission, Task
 from beholder.validation.decoded import Decoders

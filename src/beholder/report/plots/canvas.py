@@ -62,14 +62,12 @@ class Plot:
         kind: `distribution, repeats, criteria, groups` or `pair`.
         title, note: Above and below it.
         svg: The `svg` element.
-        by_model: Whether colours and shapes tell models, so that a key is needed.
     """
 
     kind: str
     title: str
     note: str
     svg: str
-    by_model: bool = False
 
 
 Draw = Callable[[float], "Figure"]

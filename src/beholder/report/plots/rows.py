@@ -68,7 +68,6 @@ def criteria(draw: Draw, runs: Sequence[Run], scale: Scale) -> list[Plot]:
             title="Profile",
             note="Means over scored tasks with 95% intervals, each criterion stretched over its own scale.",
             svg=inline(figure, prefix="criteria", title=clean(f"Mean of each criterion. {said}")),
-            by_model=len(runs) > 1,
         )
     ]
 
@@ -99,7 +98,6 @@ def groups(draw: Draw, runs: Sequence[Run], label: str, scale: Scale, at: int) -
         title=label,
         note="",
         svg=inline(figure, prefix=f"group-{at}", title=clean(f"Mean score by {label}. {said}")),
-        by_model=len(runs) > 1,
     )
 
 

@@ -209,7 +209,6 @@ def repeats(draw: Draw, points: Sequence[Mapping[str, Point]], scale: Scale) -> 
             if single
             else f"Larger dots are more tasks; on the floor their repeats agree.{flipping}",
             svg=inline(figure, prefix="repeats", title=title),
-            by_model=single and len(points) > 1,
         )
     ]
 
