@@ -57,6 +57,7 @@ OTHER_PROGRAMS = {
     "--api-key": "vLLM",
     "--reasoning-parser": "vLLM",
     "--only-shell": "Playwright",
+    "--hypothesis-profile": "Hypothesis, by pytest",
 }
 OTHER_VARIABLES = {
     "OLLAMA_CONTEXT_LENGTH": "Ollama's",
