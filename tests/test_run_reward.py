@@ -664,7 +664,7 @@ def test_a_file_that_changes_before_its_turn_is_not_judged_as_another(tmp_path: 
     """What was pinned is what counts: other bytes are our failure, no score under the first one's name."""
     path = tmp_path / "map.png"
     path.write_bytes(MAP["map.png"])
-    source = RolloutSource(pin_rollout("t", path))
+    source, again = RolloutSource(pin_rollout("t", path)), RolloutSource(pin_rollout("t", path))
     path.write_bytes(other(1)["map.png"])
     placed = source.open(beholder.Task(id="t", fields={}, labels={}, row=1))
     (artifact,) = placed.artifacts
@@ -673,5 +673,5 @@ def test_a_file_that_changes_before_its_turn_is_not_judged_as_another(tmp_path: 
     source.close()
     path.unlink()
     with pytest.raises(OSError, match="changed"):
-        source.open(beholder.Task(id="t", fields={}, labels={}, row=1))
-    source.close()
+        again.open(beholder.Task(id="t", fields={}, labels={}, row=1))
+    again.close()

@@ -122,7 +122,7 @@ class FileStore:
 
     async def delete(self, upload: Upload) -> None:
         """Delete it, if it is there; a failure is logged, for the vendor deletes it in time."""
-        name, upload.name, upload.uri = upload.name, None, None
+        name, upload.uri = upload.name, None
         if name is None:
             return
         try:
@@ -130,6 +130,7 @@ class FileStore:
                 await self.files.delete(name=name)
         except JudgeError as error:
             _log.warning("%s was not deleted at the judge's, which does so after 48 h: %s", name, error)
+        upload.name = None  # not before: if this is cancelled, closing the judge tries again
 
     async def _send(self, upload: Upload) -> None:
         from google.genai.types import UploadFileConfig

@@ -177,13 +177,16 @@ class WireJudge:
     async def _delete(self, upload: Upload) -> None:
         if upload in self.handed_over and self.store is not None:
             await self.store.delete(upload)
-            self.handed_over.remove(upload)
+            if upload in self.handed_over:  # which two who close at the same time both find
+                self.handed_over.remove(upload)
 
     async def aclose(self) -> None:
         """Delete what lies in the vendor's store still, and close the connections."""
-        for upload in tuple(self.handed_over):
-            await self._delete(upload)
-        await self.client.aclose()
+        try:
+            for upload in tuple(self.handed_over):
+                await self._delete(upload)
+        finally:
+            await self.client.aclose()
 
     def _reply(self, response: ModelResponse, exchange: Exchange) -> Reply:
         text = _text_of(response)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -55,9 +56,10 @@ def open_desks(plan: Plan, environ: Mapping[str, str], say: Callable[[str], obje
 
 
 async def close_desks(desks: Mapping[Route, Desk]) -> None:
-    """Close each judge's connections, once."""
-    for judge in {id(desk.judge): desk.judge for desk in desks.values()}.values():
-        await judge.aclose()
+    """Close each judge's connections, once; all of them, also if the caller is cancelled meanwhile."""
+    async with contextlib.AsyncExitStack() as closing:
+        for judge in {id(desk.judge): desk.judge for desk in desks.values()}.values():
+            closing.push_async_callback(judge.aclose)
 
 
 def halt(desks: Mapping[Route, Desk], budget: Budget) -> None:

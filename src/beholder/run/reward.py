@@ -22,6 +22,7 @@ from weakref import WeakValueDictionary
 from beholder.errors import ConfigError, JudgeRejected
 from beholder.evidence.engine import EvidenceEngine
 from beholder.evidence.slots import default_workers
+from beholder.fenced.threads import to_its_end
 from beholder.judges import RetryPolicy
 from beholder.protocols import protocol_for, task_columns
 from beholder.records import Route, Task
@@ -154,7 +155,7 @@ class AsyncJudge:
         try:
             row = await judge.judge_task(task)
         finally:
-            await asyncio.to_thread(source.close)
+            await to_its_end(source.close)
         if row["outcome"] == "unscored" and self._stop.is_set:
             raise self._stopped()
         return judgement_of(row, self._out.path, progress)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -53,6 +54,8 @@ class RolloutSource:
     def __init__(self, rollout: Rollout) -> None:
         self._rollout = rollout
         self._folder: Path | None = None
+        self._closed = False
+        self._at_work = threading.Lock()
 
     @property
     def model(self) -> str:
@@ -64,10 +67,18 @@ class RolloutSource:
 
         Raises:
             RendererFailed, OSError: There is no room for them.
+            ValueError: It is closed.
         """
         submission = self._rollout.submission
         if not self._rollout.files:
             return submission
+        # Who was cancelled closes it while this may still be at it, or not have begun, in a thread.
+        with self._at_work:
+            if self._closed:
+                raise ValueError("the submission is closed")
+            return self._placed(submission)
+
+    def _placed(self, submission: Submission) -> Submission:
         root = self._folder = make_folder("rollout", None)
         for name, content in self._rollout.files.items():
             path = root / name
@@ -79,10 +90,12 @@ class RolloutSource:
         return replace(submission, root=root, artifacts=placed)
 
     def close(self) -> None:
-        """Remove what was written."""
-        if self._folder is not None:
-            remove_folder(self._folder)
-            self._folder = None
+        """Remove what was written, once it has been; nothing is written any more."""
+        with self._at_work:
+            self._closed = True
+            if self._folder is not None:
+                remove_folder(self._folder)
+                self._folder = None
 
 
 def _read(path: Path) -> bytes:

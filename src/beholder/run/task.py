@@ -12,6 +12,7 @@ from typing import Protocol as Interface
 
 from beholder.errors import JudgeError, JudgeRejected, SpecError, StoreError
 from beholder.evidence.manifest import from_manifest, to_manifest
+from beholder.fenced.threads import to_its_end
 from beholder.judges import (
     CallContext,
     Endpoint,
@@ -116,7 +117,11 @@ class TaskJudge:
             return await self._judge(task)
         except (StoreError, SpecError):
             raise
-        except Exception as error:  # noqa: BLE001 - the one boundary: a fault met here must not end other tasks
+        except Exception as error:  # the one boundary: a fault met here must not end other tasks
+            running = asyncio.current_task()
+            if running is not None and running.cancelling():
+                # What failed while all was being ended is no outcome, and does not let the run go on.
+                raise asyncio.CancelledError from error
             return self._unjudged_row(task, "render_failed", f"{type(error).__name__}: {error}")
 
     async def _judge(self, task: Task) -> dict[str, Any]:
@@ -129,12 +134,12 @@ class TaskJudge:
         template = case.protocol.prompt
         fields = prompt_fields(case.protocol, task)
         prompt = render_prompt(template.template, template.placeholders, fields, evidence)
-        await asyncio.to_thread(self.out.write_text, task.id, case.folder, "prompt.txt", prompt)
+        await to_its_end(self.out.write_text, task.id, case.folder, "prompt.txt", prompt)
         question = Question(case.desk.judge, prompt, evidence, self._folder(case))
         keys = call_keys(self.plan, case.desk.seat, submission, evidence, evidence_sha256, prompt)
         repeats = await _gather([self._repeat(case, key, question) for key in keys])
         told = {f"reply-{repeat.repeat}.txt" for repeat in repeats if repeat.reply is not None}
-        await asyncio.to_thread(self.out.drop_stale, task.id, case.folder, told)
+        await to_its_end(self.out.drop_stale, task.id, case.folder, told)
         return self._row(case, evidence, evidence_sha256, text_sha256(prompt), repeats, rules)
 
     def _case(self, task: Task, submission: Submission) -> _Case:
@@ -177,7 +182,7 @@ class TaskJudge:
             "evidence_sha256": self.plan.evidence_sha256,
             "evidence": to_manifest(evidence),
         }
-        await asyncio.to_thread(
+        await to_its_end(
             self.out.write_evidence,
             submission.task_id,
             case.folder,
@@ -250,9 +255,7 @@ class TaskJudge:
 
     async def _read(self, case: _Case, key: CallKey, reply: Reply) -> RepeatResult:
         """A reply, parsed and scored, and stored where a person finds it."""
-        await asyncio.to_thread(
-            self.out.write_text, key.task_id, case.folder, f"reply-{key.repeat}.txt", reply.text
-        )
+        await to_its_end(self.out.write_text, key.task_id, case.folder, f"reply-{key.repeat}.txt", reply.text)
         return read_reply(reply, key.repeat, case.protocol)
 
     def _row(
