@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from beholder.errors import TaskError
 from beholder.records import Task
-from beholder.tasks.cells import cell_at, identity, is_broken, stray_at, text
+from beholder.tasks.cells import cell_at, identity, is_broken
+from beholder.tasks.columns import ID_COLUMN, Columns, columns_of
 from beholder.tasks.rows import FileProblem, Row, read_rows
 from beholder.tasks.sheets import NoValue
 from beholder.tasks.submissions import names_on_disk, no_name_on_disk
 
-ID_COLUMN = "task_id"
 SHOWN_PROBLEMS = 20
 
 
@@ -80,13 +80,11 @@ def read_tasks(
     rows = [item for item in found if isinstance(item, Row)]
     problems = [item for item in found if isinstance(item, FileProblem)]
     if not rows:
-        return (
-            TaskFile(tasks=(), problems=(FileProblem(message="no tasks in it", slug="no_tasks"),))
-            if not problems
-            else TaskFile(tasks=(), problems=tuple(problems))
-        )
-    mapping = {ours: unicodedata.normalize("NFC", theirs) for ours, theirs in (columns or {}).items()}
-    return _tasks(rows, problems, placeholders, group_by, mapping, optional, on_disk=True)
+        none = FileProblem(message="no tasks in it", slug="no_tasks")
+        return TaskFile(tasks=(), problems=tuple(problems or [none]))
+    renamed = {ours: unicodedata.normalize("NFC", theirs) for ours, theirs in (columns or {}).items()}
+    use = columns_of(rows, renamed=renamed, placeholders=placeholders, group_by=group_by, optional=optional)
+    return _tasks(rows, problems, use, on_disk=True)
 
 
 def read_task(
@@ -107,7 +105,9 @@ def read_task(
     absent = [name for name in dict.fromkeys((ID_COLUMN, *placeholders)) if cell_at(cells, name) is None]
     if absent:
         raise TaskError(f"{about}: no value for {', '.join(absent)}", slug="missing_column", concerns=about)
-    found = _tasks([Row(1, None, cells)], [], placeholders, group_by, {}, optional, on_disk=False)
+    rows = [Row(1, None, cells)]
+    use = columns_of(rows, renamed={}, placeholders=placeholders, group_by=group_by, optional=optional)
+    found = _tasks(rows, [], use, on_disk=False)
     if found.problems:
         told = "; ".join(str(replace(problem, row=None, line=None)) for problem in found.problems)
         raise TaskError(f"{about}: {told}", concerns=about)
@@ -129,79 +129,59 @@ def _is_present(name: str, rows: Sequence[Row]) -> bool:
 
 
 def _tasks(
-    rows: Sequence[Row],
-    problems: list[FileProblem],
-    placeholders: Sequence[str],
-    group_by: Sequence[str],
-    columns: Mapping[str, str],
-    optional: Sequence[str],
-    *,
-    on_disk: bool,
+    rows: Sequence[Row], problems: Sequence[FileProblem], columns: Columns, *, on_disk: bool
 ) -> TaskFile:
-    """`on_disk`: whether the tasks' submissions are looked for by their ids."""
-    needed = [ID_COLUMN, *(name for name in placeholders if name != ID_COLUMN)]
-    absent = _missing_columns(needed, rows, columns)
+    """Tasks and problems of some rows.
+
+    Args:
+        problems: That were found before.
+        on_disk: Whether the tasks' submissions are looked for by their ids.
+    """
+    absent = _missing_columns(rows, columns)
     if absent:
         return TaskFile(tasks=(), problems=(*problems, *absent))
-    further = [name for name in optional if name not in needed]
-    asked = dict.fromkeys((*columns, *needed, *further))
-    # A table that a dotted name leads into is no label as a whole.
-    there = {name for row in rows for name in row.cells}
-    dotted = {columns.get(name, name) for name in asked} - there
-    hidden = {*columns, *columns.values(), *(name.partition(".")[0] for name in dotted if "." in name)}
+    found = [*problems]
     first_row: dict[str, tuple[int, str]] = {}
     tasks = []
     for row in rows:
-        cells = {name: value for name, value in row.cells.items() if name not in hidden}
-        cells |= {name: cell_at(row.cells, columns.get(name, name)) for name in asked}
-        cells |= {
-            name: stray
-            for name in further
-            if cells[name] is None and (stray := stray_at(row.cells, columns.get(name, name))) is not None
-        }
+        cells = columns.cells_of(row)
         try:
             task_id = identity(cells.get(ID_COLUMN))
         except ValueError as error:
-            problems.append(_problem(row, str(error), columns.get(ID_COLUMN, ID_COLUMN)))
+            found.append(_problem(row, str(error), columns.theirs(ID_COLUMN)))
             continue
         names = names_on_disk(task_id)
         taken = next((first_row[name] for name in names if name in first_row), None)
         if taken is not None:
-            problems.append(_problem(row, _doubled(task_id, *taken)))
+            found.append(_problem(row, _doubled(task_id, *taken)))
             continue
         first_row |= dict.fromkeys(names, (row.number, task_id))
         if on_disk and (why := no_name_on_disk(task_id)):
             shown = task_id if len(task_id) <= 40 else f"{task_id[:40]}…"
             message = f"task id {shown!r} {why}: no submission could have it; give the task another id"
-            problems.append(_problem(row, message, columns.get(ID_COLUMN, ID_COLUMN)))
-        problems += [
-            _problem(row, "no value, and the prompt needs one", columns.get(name, name))
-            for name in needed[1:]
-            if cells.get(name) is None
-        ]
-        problems += [
-            _problem(row, value.why, columns.get(name, name))
-            for name, value in cells.items()
-            if isinstance(value, NoValue)
-        ]
-        labels = {
-            name: text(value)
-            for name, value in cells.items()
-            if not (value is None or isinstance(value, NoValue))
-            and name != ID_COLUMN
-            and (name not in {*needed, *further} or name in group_by)
-        }
-        fields = {name: text(cells.get(name)) for name in needed[1:]}
-        fields |= {name: text(cells[name]) for name in further if cells.get(name) is not None}
-        broken = [
-            name for name, value in {ID_COLUMN: task_id, **fields, **labels}.items() if is_broken(value)
-        ]
-        problems += [
-            _problem(row, "half of a character (a lone surrogate); write it whole", columns.get(name, name))
-            for name in broken
-        ]
+            found.append(_problem(row, message, columns.theirs(ID_COLUMN)))
+        fields, labels = columns.fields_of(cells), columns.labels_of(cells)
+        wrong = (*_empty_cells(cells, columns), *_broken_texts({ID_COLUMN: task_id, **fields, **labels}))
+        found += [_problem(row, message, columns.theirs(name)) for name, message in wrong]
         tasks.append(Task(id=task_id, fields=fields, labels=labels, row=row.number))
-    return TaskFile(tasks=tuple(tasks), problems=tuple(problems))
+    return TaskFile(tasks=tuple(tasks), problems=tuple(found))
+
+
+def _empty_cells(cells: Mapping[str, Any], columns: Columns) -> Iterator[tuple[str, str]]:
+    """(column, what is wrong) of cells without a value that the prompt needs, and of those that have none."""
+    for name in columns.needed:
+        if name != ID_COLUMN and cells.get(name) is None:
+            yield name, "no value, and the prompt needs one"
+    for name, value in cells.items():
+        if isinstance(value, NoValue):
+            yield name, value.why
+
+
+def _broken_texts(texts: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """(column, what is wrong) of texts that no file can hold."""
+    for name, value in texts.items():
+        if is_broken(value):
+            yield name, "half of a character (a lone surrogate); write it whole"
 
 
 def _doubled(task_id: str, row: int, earlier: str) -> str:
@@ -219,18 +199,16 @@ def _problem(row: Row, message: str, column: str | None = None) -> FileProblem:
     return FileProblem(message=message, row=row.number, line=row.line, column=column)
 
 
-def _missing_columns(
-    needed: Sequence[str], rows: Sequence[Row], columns: Mapping[str, str]
-) -> list[FileProblem]:
+def _missing_columns(rows: Sequence[Row], columns: Columns) -> list[FileProblem]:
     has = ", ".join(repr(name) for name in sorted({name for row in rows for name in row.cells}))
     found = []
-    absent = [name for name in needed if not _is_present(columns.get(name, name), rows)]
+    absent = [name for name in columns.needed if not _is_present(columns.theirs(name), rows)]
     if absent:
-        asked = ", ".join(repr(columns.get(name, name)) for name in absent)
+        asked = ", ".join(repr(columns.theirs(name)) for name in absent)
         example = ",".join(f"{name}=THEIR_NAME" for name in absent)
         message = f"no column {asked}; it has {has}. If they are named otherwise, say --columns {example}"
         found.append(FileProblem(message=message, slug="missing_column"))
-    wrong = [f"{o}={t}" for o, t in columns.items() if o not in absent and not _is_present(t, rows)]
+    wrong = [f"{o}={t}" for o, t in columns.renamed.items() if o not in absent and not _is_present(t, rows)]
     if wrong:
         message = f"--columns {','.join(wrong)}: no such column; it has {has}"
         found.append(FileProblem(message=message, slug="missing_column"))
