@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,9 @@ _ORDERS: Mapping[str, Sequence[Outcome]] = {
 """Type -> the outcome that comes first, of those that its files have, is the rule's."""
 
 
-def check_rules(rules: Sequence[Rule], submission: Submission) -> tuple[RuleResult, ...]:
+def check_rules(
+    rules: Sequence[Rule], submission: Submission, *, stop: threading.Event | None = None
+) -> tuple[RuleResult, ...]:
     """Each rule's result, in the rules' order; never raises for what is in the files.
 
     Rules speak of what the agent handed in: every file below `artifacts/`, also those that the protocol's
@@ -49,10 +52,11 @@ def check_rules(rules: Sequence[Rule], submission: Submission) -> tuple[RuleResu
     Args:
         rules: As `parse_rules` gave them.
         submission: As `RunDirectory.open` gave it; without artifacts where there is none.
+        stop: Set by another thread: what is not decided yet is given up soon (`error`).
     """
     from beholder.rules.fence import FencedReader  # here, for its workers load this module, too
 
-    with FencedReader() as reader:
+    with FencedReader(stop) as reader:
         return tuple(_result(rule, submission, reader) for rule in rules)
 
 

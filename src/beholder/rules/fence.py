@@ -12,9 +12,9 @@ import json
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from types import TracebackType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from beholder.errors import RenderError
 from beholder.fenced.inside import Call
@@ -30,6 +30,11 @@ START_S = 60.0
 
 RULE_S = 60.0
 """For one rule over all its files."""
+
+LOOK_S = 0.2
+"""How often it is looked whether anybody still wants to know."""
+
+_T = TypeVar("_T")
 
 _LIMITS = Limits(cpu_s=1800, address_bytes=3 * 2**30, file_bytes=0, handles=256)
 _TURN = threading.BoundedSemaphore(os.cpu_count() or 1)
@@ -48,9 +53,13 @@ class FencedReader:
 
     Blocks, also while as many others are at it as there are cores. Its workers are spoken to in an event loop
     of its own; from async code, use it in a thread.
+
+    Args:
+        stop: Set by another thread: nobody wants to know any more, and what is not decided is given up.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        self._stop = stop or threading.Event()
         self._runner: asyncio.Runner | None = None
         self._workers: dict[tuple[str, ...], Worker] = {}
         self._left_s = RULE_S
@@ -96,17 +105,18 @@ class FencedReader:
 
     def _call(self, modules: tuple[str, ...], function: str, given: Mapping[str, Any]) -> Found:
         if self._runner is None:
-            _TURN.acquire()
+            while not _TURN.acquire(timeout=LOOK_S):
+                self._check_wanted()
             self._runner = asyncio.Runner()
         call = Call(module=look.__name__, function=function, arguments=given)
         try:
             worker = self._workers.get(modules)
             if worker is None:
-                worker = self._runner.run(start_worker(modules, _LIMITS, within_s=START_S))
+                worker = self._runner.run(self._wanted(start_worker(modules, _LIMITS, within_s=START_S)))
                 self._workers[modules] = worker
             began = time.monotonic()
             try:
-                return self._runner.run(worker.call(call, _FOUND, within_s=self._left_s))
+                return self._runner.run(self._wanted(worker.call(call, _FOUND, within_s=self._left_s)))
             finally:
                 self._left_s -= time.monotonic() - began
                 if not worker.usable:
@@ -120,3 +130,19 @@ class FencedReader:
             ) from None
         except RenderError as error:
             raise GivenUp(f"could not be checked: {error}") from None
+
+    async def _wanted(self, work: Coroutine[Any, Any, _T]) -> _T:
+        """What comes of work, which is cancelled if nobody wants to know any more."""
+        running = asyncio.ensure_future(work)
+        try:
+            while not running.done():
+                self._check_wanted()
+                await asyncio.wait([running], timeout=LOOK_S)
+            return running.result()
+        finally:
+            running.cancel()
+            await asyncio.gather(running, return_exceptions=True)
+
+    def _check_wanted(self) -> None:
+        if self._stop.is_set():
+            raise GivenUp("was given up, for the run was ended")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from dataclasses import asdict
 from typing import Any
 
@@ -15,6 +17,14 @@ def rules_of(protocol: Protocol, task: Task) -> tuple[Rule, ...]:
     return parse_rules(task.fields.get(column)) if column else ()
 
 
-def rule_rows(protocol: Protocol, task: Task, submission: Submission) -> list[dict[str, Any]]:
+async def rule_rows(protocol: Protocol, task: Task, submission: Submission) -> list[dict[str, Any]]:
     """`rules` of a row: `{type, args, outcome, detail}` each."""
-    return [asdict(result) for result in check_rules(rules_of(protocol, task), submission)]
+    stop = threading.Event()
+
+    def check() -> list[dict[str, Any]]:
+        return [asdict(result) for result in check_rules(rules_of(protocol, task), submission, stop=stop)]
+
+    try:
+        return await asyncio.to_thread(check)
+    finally:
+        stop.set()  # a thread cannot be cancelled, and a rule may take a minute

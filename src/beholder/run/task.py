@@ -128,7 +128,7 @@ class TaskJudge:
         submission = await asyncio.to_thread(self.submissions.open, task)
         case = self._case(task, submission)
         evidence, evidence_sha256 = await self._evidence(case)
-        rules = await asyncio.to_thread(rule_rows, case.protocol, task, submission)
+        rules = await rule_rows(case.protocol, task, submission)
         if evidence.status != "ok":
             return self._row(case, evidence, evidence_sha256, rules=rules)
         template = case.protocol.prompt
