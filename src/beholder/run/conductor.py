@@ -108,9 +108,11 @@ async def _run(plan: Plan, display: Style, say: Callable[[str], object]) -> RunR
                 rows = await _judge_all(plan.tasks, judges, progress, plan.spec.max_connections)
             finally:
                 shown.cancel()
-                # What the display fails with, as on a terminal that went away, must not cost the results.
-                await asyncio.gather(shown, return_exceptions=True)
-                await close_desks(desks)
+                try:
+                    # What the display fails with, as on a terminal that went away, must not cost the results.
+                    await asyncio.gather(shown, return_exceptions=True)
+                finally:
+                    await close_desks(desks)
         if engine.cache_problem:
             say(f"Not everything could be kept in --cache-dir {engine.cache_problem}")
         return _finish(judges, rows, engine.renderer)
