@@ -26,5 +26,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, Decimal):
-        return int(value) if value == value.to_integral_value() else float(value)
+        return plain_number(value)
     return value
+
+
+def plain_number(value: Decimal) -> int | float:
+    """A decimal as JSON has it: a whole one without a point."""
+    return int(value) if value == value.to_integral_value() else float(value)

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any
 
 from beholder.errors import ProtocolError
+from beholder.protocols.describe import plain_number
 from beholder.protocols.formula import weight_problem, weighted_formula
 from beholder.protocols.load import parse_criteria
 from beholder.protocols.template import BUILT_IN_PLACEHOLDERS, describe_rubric
@@ -100,29 +101,25 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
     record: dict[str, Any] = {
         "key": criterion.key,
         "question": criterion.question,
-        "min": _number(criterion.min),
-        "max": _number(criterion.max),
+        "min": plain_number(criterion.min),
+        "max": plain_number(criterion.max),
         "type": criterion.type,
     }
     if criterion.allowed is not None:
-        record["allowed"] = [_number(value) for value in criterion.allowed]
+        record["allowed"] = [plain_number(value) for value in criterion.allowed]
     if criterion.bands:
         record["bands"] = [
             {
-                "from": _number(band.start),
-                **({"below": _number(band.below)} if band.below is not None else {}),
-                **({"to": _number(band.to)} if band.to is not None else {}),
+                "from": plain_number(band.start),
+                **({"below": plain_number(band.below)} if band.below is not None else {}),
+                **({"to": plain_number(band.to)} if band.to is not None else {}),
                 "text": band.text,
             }
             for band in criterion.bands
         ]
     if criterion.weight is not None:
-        record["weight"] = _number(criterion.weight)
+        record["weight"] = plain_number(criterion.weight)
     return record
-
-
-def _number(value: Decimal) -> int | float:
-    return int(value) if value == value.to_integral_value() else float(value)
 
 
 def _listed(rubric: str, name: str) -> Any:

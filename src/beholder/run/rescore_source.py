@@ -14,7 +14,7 @@ from beholder.protocols import formula_sha256, load_protocol, question_sha256
 from beholder.records import Criterion, Protocol
 from beholder.rows import Pins
 from beholder.run.finish import protocol_record
-from beholder.store import read_json
+from beholder.store import json_number, read_json
 
 Json = Mapping[str, Any]
 
@@ -93,7 +93,7 @@ def _load_own(path: Path, asked: Json) -> Protocol:
 def _formula_differences(asked: Json, protocol: Protocol) -> list[str]:
     """In what the protocol's formula is not the one that the run was scored by, in words."""
     hashes = Pins(question_sha256=question_sha256(protocol), formula_sha256=formula_sha256(protocol))
-    now = json.loads(json.dumps(protocol_record(protocol, hashes), default=_json_number))
+    now = json.loads(json.dumps(protocol_record(protocol, hashes), default=json_number))
     pairs = [(name, asked[name], now[name]) for name in ("absent", "pass_at")]
     for part in ("repeats", "score"):
         names = dict.fromkeys((*asked[part], *now[part]))
@@ -139,9 +139,5 @@ def _question_part(criterion: Json) -> dict[str, Any]:
 
 def _plain(criterion: Criterion) -> dict[str, Any]:
     """A criterion as the manifest has it."""
-    plain: dict[str, Any] = json.loads(json.dumps(asdict(criterion), default=_json_number))
+    plain: dict[str, Any] = json.loads(json.dumps(asdict(criterion), default=json_number))
     return plain
-
-
-def _json_number(value: Decimal) -> int | float:
-    return int(value) if value == value.to_integral_value() else float(value)

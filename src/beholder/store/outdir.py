@@ -245,12 +245,16 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
 
 
 def _json_bytes(value: Mapping[str, Any]) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False, default=_number)
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False, default=json_number)
     return text.encode("utf-8", "replace") + b"\n"
 
 
-def _number(value: object) -> int | float:
-    """Decimals, which JSON has no type for, as numbers; nothing else has a place in these files."""
+def json_number(value: object) -> int | float:
+    """A decimal, which JSON has no type for, as a number of an out-dir's files.
+
+    Raises:
+        TypeError: Anything else, which has no place in them.
+    """
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     raise TypeError(f"a {type(value).__name__} is no JSON")
