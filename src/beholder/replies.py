@@ -95,9 +95,11 @@ def score_replies(
     reasons: Counter[str] = Counter()
     flags: set[str] = set()
     for text in replies:
+        if text is None:
+            reasons["unavailable"] += 1
+            repeats.append(None)
+            continue
         try:
-            if text is None:
-                raise ReplyError("the call failed", slug="unavailable", reply="")
             verdict = _verdict(text, protocol, None)
         except ReplyError as error:
             reasons[error.slug] += 1

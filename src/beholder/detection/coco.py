@@ -121,7 +121,11 @@ def _box(item: Mapping[str, Any], names: Mapping[int, str]) -> Detection | str:
 
 
 def coco_document(records: Sequence[Record], classes: Sequence[str]) -> dict[str, Any]:
-    """COCO JSON of records that know their size; images and categories are numbered from 1."""
+    """COCO JSON of records that know their size; images and categories are numbered from 1.
+
+    Raises:
+        SpecError: `bad_convert_input`: the area of a box is not finite.
+    """
     number = {name: at for at, name in enumerate(classes, 1)}
     images: list[dict[str, Any]] = []
     annotations: list[dict[str, Any]] = []

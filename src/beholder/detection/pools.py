@@ -182,7 +182,7 @@ def _sparse_moments(pool: NDArray[Any], e: FloatArray, n_pools: int, n: int) -> 
 
 
 def as_float(values: NDArray[Any]) -> FloatArray:
-    """The same as float64."""
+    """The same values, in the same shape, as float64."""
     return values.astype(np.float64, copy=False)
 
 

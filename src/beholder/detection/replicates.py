@@ -105,7 +105,7 @@ def model_matrix(tally: Tally, people: Population) -> Any:
 
 
 def unfold_model(product: NDArray[np.float32], tally: Tally) -> Sums:
-    """The counts of a product with `model_matrix`."""
+    """The counts of `product`, (K, 1 + R), which is one of `products` with `model_matrix`."""
     images, more, both, *steps = _blocks(product, 3 + len(tally.thresholds))
     falling = sorted(tally.thresholds, reverse=True)
     matched = dict(zip(map(str, falling), np.cumsum(steps, axis=0), strict=True))
@@ -114,7 +114,11 @@ def unfold_model(product: NDArray[np.float32], tally: Tally) -> Sums:
 
 
 def gold_matrix(tally: Tally, people: Population, negative: NDArray[np.bool_]) -> Any:
-    """The same for gold, which is the same for every model that was valid on these images."""
+    """As `model_matrix`, for gold, which is the same for every model that was valid on these images.
+
+    Args:
+        negative: (N,) images without a gold box.
+    """
     presence = cells(tally, people, CLASSIFICATION)
     boxes = cells(tally, people, str(tally.thresholds[0]))
     columns = [presence.gold, boxes.gold - presence.gold]

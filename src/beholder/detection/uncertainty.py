@@ -125,7 +125,7 @@ class _Study:
     seed: int
 
     def run(self, tallies: Sequence[Tally], images: NDArray[np.bool_]) -> list[_Result]:
-        """Each model on the same resampled images."""
+        """Each model on the same resampled images; `images`, (N,), says which of gold's take part."""
         people = population(images, self.by_id)
         if not people.n or not tallies:
             return [_Result({}, {}, {}) for _ in tallies]
@@ -218,7 +218,11 @@ class _Study:
         results: Sequence[_Result],
         common: NDArray[np.bool_],
     ) -> list[dict[str, Any]]:
-        """Differences first minus second, of micro F and macro F per task, for every pair of models."""
+        """Differences first minus second, of micro F and macro F per task, for every pair of models.
+
+        Args:
+            common: (N,) images that every model was valid on.
+        """
         people = population(common, self.by_id)
         pairs = list(combinations(sorted(range(len(names)), key=names.__getitem__), 2))
         if not pairs or not people.n:

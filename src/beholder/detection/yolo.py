@@ -64,7 +64,11 @@ def _box(words: Sequence[str], names: Sequence[str], size: tuple[float, float]) 
 
 
 def yolo_text(record: Record, classes: Sequence[str]) -> str:
-    """One image's lines."""
+    """One image's lines.
+
+    Raises:
+        SpecError: `bad_convert_input`: its size is unknown, or a share of it is not finite.
+    """
     if record.size is None:
         raise bad_input(record.image_id, "the image's size is unknown")
     width, height = record.size

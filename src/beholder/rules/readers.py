@@ -199,7 +199,11 @@ def _check_docx(data: bytes) -> str:
 
 
 def open_docx(data: bytes) -> Any:
-    """A text document, opened."""
+    """A text document, opened.
+
+    Raises:
+        FileFailed: It is none, or is damaged.
+    """
     import docx
     from docx.opc.exceptions import OpcError
 
@@ -215,7 +219,11 @@ def _check_pptx(data: bytes) -> str:
 
 
 def slides_of(data: bytes) -> list[Any]:
-    """A presentation's slides, each opened."""
+    """A presentation's slides, each opened.
+
+    Raises:
+        FileFailed: It is none, or is damaged.
+    """
     import pptx
     from pptx.exc import PythonPptxError
 
@@ -232,7 +240,11 @@ def _check_xlsx(data: bytes) -> str:
 
 
 def sheets_of(data: bytes) -> dict[str, list[list[Any]]]:
-    """Each sheet's rows of cells, an empty cell being an empty text."""
+    """Each sheet's rows of cells, an empty cell being an empty text.
+
+    Raises:
+        FileFailed: It is no workbook, or is damaged.
+    """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
     try:

@@ -31,19 +31,21 @@ from beholder.rows import (
     read_reply,
     text_sha256,
 )
-from beholder.store import CallKey, Ledger
+from beholder.store import LEDGER_FILE, CallKey, Ledger, copy_ledger_files
 
 Json = Mapping[str, Any]
 
 
 def copy_ledger(source: Path, target: Path) -> None:
-    """The ledger's files, with what a killed run left in the write-ahead log."""
-    if not (source / "ledger.sqlite").is_file():
-        raise StoreError(f"{source}: no ledger.sqlite, so there are no replies", slug="no_results")
+    """Copy the ledger of an out-dir that no run is writing to.
+
+    Raises:
+        StoreError: There is none (`no_results`), or a run is under way (`locked`).
+    """
+    if not (source / LEDGER_FILE).is_file():
+        raise StoreError(f"{source}: no {LEDGER_FILE}, so there are no replies", slug="no_results")
     with _unused(source):
-        for name in ("ledger.sqlite", "ledger.sqlite-wal"):
-            if (source / name).is_file():
-                shutil.copyfile(source / name, target / name)
+        copy_ledger_files(source, target)
 
 
 @contextlib.contextmanager
@@ -98,7 +100,11 @@ def protocol_of(row: Json, protocol: Protocol) -> Protocol:
 
 
 def reread(row: Json, repeat: Json, ledger: Ledger, pins: Json, protocol: Protocol) -> RepeatResult:
-    """A repeat as it stands, its reply read and scored again."""
+    """A repeat as it stands, its reply read and scored again.
+
+    Raises:
+        StoreError: `damaged`: the ledger does not hold the reply.
+    """
     number = int(repeat["repeat"])
     if repeat["reply_sha256"] is None:
         return failed_repeat(number, repeat["reason"], repeat["detail"])

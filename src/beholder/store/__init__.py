@@ -1,7 +1,7 @@
 """The out-dir: lock, manifest, ledger, evidence files. While a run goes on, nobody else writes there."""
 
 from beholder.store.calls import Attempt, CallKey, StoredCall
-from beholder.store.ledger import Ledger, ledger_copy
+from beholder.store.ledger import LEDGER_FILE, Ledger, copy_ledger_files, ledger_copy
 from beholder.store.lock import FolderLock
 from beholder.store.names import safe_name, task_folder
 from beholder.store.outdir import (
@@ -21,6 +21,7 @@ from beholder.store.outdir import (
 __all__ = [
     "ANY_MODEL",
     "EVIDENCE_FILE",
+    "LEDGER_FILE",
     "Attempt",
     "CallKey",
     "FolderLock",
@@ -28,6 +29,7 @@ __all__ = [
     "OutDir",
     "StoredCall",
     "check_pins",
+    "copy_ledger_files",
     "joint_models",
     "json_number",
     "ledger_copy",

@@ -192,11 +192,16 @@ def ledger_copy(out_dir: Path) -> Iterator[Ledger | None]:
         yield None
         return
     with tempfile.TemporaryDirectory(prefix="beholder-ledger-") as folder:
-        for name in (LEDGER_FILE, f"{LEDGER_FILE}-wal"):  # a killed run leaves answers in the second
-            if (out_dir / name).is_file():
-                shutil.copyfile(out_dir / name, Path(folder) / name)
+        copy_ledger_files(out_dir, Path(folder))
         ledger = Ledger(Path(folder) / LEDGER_FILE)
         try:
             yield ledger
         finally:
             ledger.close()
+
+
+def copy_ledger_files(source: Path, target: Path) -> None:
+    """Copy an out-dir's ledger, with what a killed run left in the write-ahead log, into another folder."""
+    for name in (LEDGER_FILE, f"{LEDGER_FILE}-wal"):
+        if (source / name).is_file():
+            shutil.copyfile(source / name, target / name)

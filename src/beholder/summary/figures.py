@@ -199,7 +199,7 @@ class Columns:
         )
 
     def take(self, at: NDArray[np.int64]) -> Columns:
-        """Some of the tasks."""
+        """Some of the tasks, by their positions."""
         return replace(
             self,
             outcome=self.outcome[at],
