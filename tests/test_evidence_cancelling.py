@@ -52,7 +52,7 @@ def place(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def browser() -> Path:
     try:
         return find_browser()
@@ -291,7 +291,7 @@ def at_whatever_step(examples: int) -> Callable[[Callable[..., None]], Callable[
     return decorate
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def renderers(browser: Path) -> None:
     """All of them; the test is skipped where one is missing."""
     try:
