@@ -599,6 +599,7 @@ def test_a_folder_without_rights_is_one_submissions_problem() -> None:
         locked = [run / "a", run / "b" / "artifacts" / "inner"]
         for folder in locked:
             folder.chmod(0o444 if folder.name == "a" else 0o111)
+        RunDirectory(run, "m").open(task("c"))  # loads what another user may not be able to
         if root:
             os.seteuid(65534)  # root may do everything
         try:
