@@ -244,9 +244,8 @@ def _figure(figure: Json) -> str:
     return f"{numbers.fixed(figure['value'], 2, marks=ends)}{interval}"
 
 
-def _table(title: str, *, plain: bool, columns: Sequence[str] = ()) -> Table:
+def _table(title: str, *, plain: bool) -> Table:
     return Table(
-        *columns,
         box=None if plain else box.SIMPLE_HEAD,
         header_style="" if plain else "bold",
         pad_edge=False,

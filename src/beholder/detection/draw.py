@@ -12,6 +12,9 @@ from beholder.detection.scene import COLOURS, DASHES, WIDTHS, WORDS, Mark, Scene
 from beholder.detection.words import printable
 
 MAX_SIDE_PX = 1600
+_LEAST_SIDE_PX = 480
+"""Small images are enlarged to it, so that labels have room."""
+
 _SHEET_COLUMNS, _SHEET_CELL_PX, _BAR_PX = 3, 520, 26
 _SUFFIXES = ("", ".jpg", ".jpeg", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff", ".JPG", ".JPEG", ".PNG")
 _FONTS = (
@@ -56,16 +59,13 @@ def picture_size(file: Path) -> tuple[float, float] | None:
     return (float(height), float(width)) if turned else (float(width), float(height))
 
 
-def render_scene(
-    scene: Scene, picture: Image.Image | None = None, *, max_side: int = MAX_SIDE_PX
-) -> Image.Image:
+def render_scene(scene: Scene, picture: Image.Image | None = None) -> Image.Image:
     """The image with its boxes, and a line of text above.
 
     Args:
         picture: Stretched to the size that gold declares; grey ground if None.
-        max_side: Longest side of the result in pixels.
     """
-    scale = min(drawn_scale(scene, max_side), max(1.0, drawn_scale(scene, 480)))
+    scale = min(drawn_scale(scene, MAX_SIDE_PX), max(1.0, drawn_scale(scene, _LEAST_SIDE_PX)))
     size = max(1, round(scene.width * scale)), max(1, round(scene.height * scale))
     ground = Image.new("RGB", size, "#d9d9d9") if picture is None else picture.resize(size)
     sheet = Image.new("RGB", (size[0], size[1] + _BAR_PX), "white")
@@ -79,9 +79,9 @@ def render_scene(
     return sheet
 
 
-def contact_sheet(pictures: Sequence[Image.Image], *, columns: int = _SHEET_COLUMNS) -> Image.Image:
+def contact_sheet(pictures: Sequence[Image.Image]) -> Image.Image:
     """Pictures side by side, with the key to colours and lines below."""
-    columns = max(1, min(columns, len(pictures)))
+    columns = max(1, min(_SHEET_COLUMNS, len(pictures)))
     cell = _SHEET_CELL_PX
     small = [_fitted(picture, cell - 12) for picture in pictures]
     rows = [small[at : at + columns] for at in range(0, len(small), columns)]

@@ -13,9 +13,9 @@ from beholder.errors import SpecError
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def strict_json(value: Any, *, indent: int | None = 1) -> str:
+def strict_json(value: Any) -> str:
     """JSON without NaN, readable in UTF-8; half a surrogate pair, which UTF-8 cannot hold, stays escaped."""
-    text = json.dumps(value, ensure_ascii=False, indent=indent, allow_nan=False)
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False)
     return _LONE_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 

@@ -14,23 +14,23 @@ from beholder.records import Criterion
 
 
 def criteria_findings(
-    criteria: tuple[Criterion, ...], positions: list[int] | None = None, where: str = "criteria"
+    criteria: tuple[Criterion, ...], positions: list[int] | None = None
 ) -> Iterator[Finding]:
     """What is wrong with criteria that have the shape of such."""
     at = positions if positions is not None else list(range(len(criteria)))
     if not criteria:
         message = "there is none; add one, such as [[criteria]] with key, question, min and max"
-        yield Finding(path=(where,), message=message, follows=True)
+        yield Finding(path=("criteria",), message=message, follows=True)
     # Equal to the eye is equal: a judge would not tell the two spellings of an accent apart.
     keys = [unicodedata.normalize("NFC", criterion.key) for criterion in criteria]
     for key, count in Counter(keys).items():
         if count > 1:
             last = max(at[n] for n, other in enumerate(keys) if other == key)
             message = f"criterion {key!r}: given {count} times; give each criterion a key of its own"
-            yield Finding(path=(where, last, "key"), message=message)
+            yield Finding(path=("criteria", last, "key"), message=message)
     for position, criterion in zip(at, criteria, strict=True):
         for name, message in _criterion_problems(criterion):
-            path: Place = (where, position, name) if name else (where, position)
+            path: Place = ("criteria", position, name) if name else ("criteria", position)
             yield Finding(path=path, message=f"criterion {criterion.key!r}: {message}")
 
 

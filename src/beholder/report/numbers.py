@@ -93,18 +93,18 @@ def span(ends: Sequence[Number] | None) -> str:
     return f"{plain(ends[0], 2)}–{plain(ends[1], 2)}" if ends else ""
 
 
-def percent(share: Number | None, digits: int = 1) -> str:
+def percent(share: Number | None) -> str:
     """A share in [0, 1] as per cent; 0% and 100% are none and all, nothing near them."""
     if share is None:
         return DASH
-    return f"{plain(exact(share) * 100, digits, marks=(0, 100))}%"
+    return f"{plain(exact(share) * 100, 1, marks=(0, 100))}%"
 
 
-def percent_interval(pair: Sequence[Number] | None, digits: int = 0) -> str:
+def percent_interval(pair: Sequence[Number] | None) -> str:
     """`[low%, high%]` of two shares."""
     if pair is None:
         return DASH
-    inner = interval([exact(end) * 100 for end in pair], digits, ends=(0, 100))
+    inner = interval([exact(end) * 100 for end in pair], 0, ends=(0, 100))
     return f"{inner[:-1]}%]"
 
 

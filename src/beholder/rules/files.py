@@ -11,6 +11,9 @@ from functools import lru_cache
 
 from beholder.records import Artifact, Submission
 
+MOST_NAMED = 5
+"""Names that one detail lists."""
+
 MAX_FILE_BYTES = 64 * 2**20
 """A file that is read into memory for a rule; larger ones are not checked."""
 
@@ -94,10 +97,10 @@ def read_file(artifact: Artifact) -> bytes:
     return data
 
 
-def listed(names: Sequence[str], most: int = 5) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names for a person, the first few of them."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return ", ".join(names[:MOST_NAMED]) + more
 
 
 def counted(number: int, what: str) -> str:
