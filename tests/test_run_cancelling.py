@@ -13,11 +13,13 @@ from typing import Any, cast
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
+from psutil import Process
 
 from beholder.errors import BeholderError
 from beholder.evidence.engine import EvidenceEngine
+from beholder.judges import CallContext, connect_judge
 from beholder.judges.uploads import FileStore, Upload
-from beholder.records import Video
+from beholder.records import JudgeSpec, Video
 from beholder.run import conductor
 from beholder.run.plan import plan_run
 from beholder.run.rollout import RolloutSource, pin_rollout
@@ -286,3 +288,28 @@ def test_a_deletion_that_was_cancelled_is_tried_again() -> None:
 
     asyncio.run(scene())
     assert deleted == ["tried", "files/a"]
+
+
+def test_connections_close_though_closing_is_cancelled() -> None:
+    """At whatever step: no socket to the judge stays open."""
+
+    async def scene(server: JudgeServer) -> None:
+        port = int(server.url.rpartition(":")[2])
+
+        def sockets() -> int:
+            return sum(bool(one.raddr) and one.raddr.port == port for one in Process().net_connections())
+
+        for step in range(1, 7):
+            spec = JudgeSpec(provider="openai-compatible", name="judge-1", base_url=f"{server.url}/v1")
+            judge = connect_judge(spec, api_key=None)
+            call = CallContext(task_id="a", model="m", repeat=1)
+            question = judge.prepare("Map a.", [])
+            await asyncio.gather(judge.ask(question, call), judge.ask(question, call))
+            assert sockets() > 0
+            await cancelled_at(step, asyncio.create_task(judge.aclose()))
+            async with asyncio.timeout(60):
+                while sockets():  # noqa: ASYNC110 - the loop closes them
+                    await asyncio.sleep(0.01)
+
+    with JudgeServer([GOOD]) as server, asyncio.Runner(loop_factory=CountingLoop) as runner:
+        runner.run(scene(server))

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 REQUEST_OVERHEAD = 2048
 """Bytes of a request around its prompt and around each picture or video, generously."""
 
+CLOSE_S = 1.0
+"""Wall seconds that a cancelled caller waits for the connections to close."""
+
 NOT_READY = "FAILED_PRECONDITION"
 """Gemini's word for a file that is named before it is ready; without a file: for the account's country."""
 
@@ -186,7 +189,13 @@ class WireJudge:
             for upload in tuple(self.handed_over):
                 await self._delete(upload)
         finally:
-            await self.client.aclose()
+            # A task of its own, for a moment: cancelled in the midst, the client would leave sockets open.
+            closing = asyncio.ensure_future(self.client.aclose())
+            try:
+                await asyncio.shield(closing)
+            except asyncio.CancelledError:
+                await asyncio.wait([closing], timeout=CLOSE_S)
+                raise
 
     def _reply(self, response: ModelResponse, exchange: Exchange) -> Reply:
         text = _text_of(response)
