@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -285,7 +285,7 @@ class TaskJudge:
         )
 
 
-async def _gather(repeats: Sequence[Any]) -> list[RepeatResult]:
+async def _gather(repeats: Sequence[Coroutine[Any, Any, RepeatResult]]) -> list[RepeatResult]:
     """All repeats; if one raises, the others are cancelled before it is passed on."""
     try:
         async with asyncio.TaskGroup() as group:
