@@ -63,20 +63,27 @@ def test_a_programs_own_handlers_are_back_afterwards() -> None:
     assert [signal.getsignal(name) for name in NAMES] == [own] * 3
 
 
-def test_what_is_ignored_stays_ignored() -> None:
-    """Under `nohup`, or in the background of a script, a run goes on when the terminal says Ctrl-C."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def test_a_terminal_that_goes_away_under_nohup_is_ignored() -> None:
+    """A run that was started to outlive its terminal does."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     done: list[str] = []
 
     async def scene() -> None:
         with signals(Stop(), lambda: done.append("halt"), lambda: None, lambda _: None):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGHUP)
             await asyncio.sleep(0.01)
 
     asyncio.run(scene())
     assert done == []
-    assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+
+
+@pytest.mark.parametrize("name", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_in_the_background_of_a_script_can_be_stopped(name: signal.Signals) -> None:
+    """Shells let such a one ignore Ctrl-C; a signal that is sent to it all the same is meant for it."""
+    signal.signal(name, signal.SIG_IGN)
+    assert received(name) == ["halt"]
+    assert signal.getsignal(name) is signal.SIG_IGN
 
 
 def test_a_run_stops_though_nobody_hears_of_it() -> None:

@@ -48,7 +48,9 @@ def signals(
 ) -> Iterator[None]:
     """The first SIGINT, SIGTERM or SIGHUP sets `stop` and calls `halt`, a second one calls `abandon`.
 
-    A signal that this process ignores, as under `nohup`, stays so. Afterwards each handler is as before.
+    SIGHUP stays ignored where it is, as under `nohup`. SIGINT does not: shells let what they start in the
+    background ignore it, and whoever sends it all the same wants the run to stop. Afterwards each handler is
+    as before.
     """
     loop = asyncio.get_running_loop()
 
@@ -64,7 +66,7 @@ def signals(
     before = {}
     for name in _SIGNALS:
         handler = signal.getsignal(name)
-        if handler is signal.SIG_IGN:
+        if handler is signal.SIG_IGN and name not in {signal.SIGINT, signal.SIGTERM}:
             continue
         # Only the main thread of a POSIX system takes signals; elsewhere KeyboardInterrupt is what it was.
         with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
