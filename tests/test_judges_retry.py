@@ -23,7 +23,7 @@ from tests.fakes.clock import VirtualClock
 from tests.fakes.judge_server import JudgeServer, rule
 
 CALL = CallContext(task_id="t", model="m", repeat=1)
-PREPARED = Prepared(prompt="q", pictures=(), prompt_sha256="", request_record={})
+PREPARED = Prepared(prompt="q", pictures=(), request_record={})
 
 
 class ListLog:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +38,6 @@ class Prepared:
     """One question, ready to be asked any number of times. Pictures are encoded here, once.
 
     Attributes:
-        prompt_sha256: Of the prompt's UTF-8 bytes.
         request_record: JSON-ready description of what will be sent, images and videos by their digests.
         payload: The judge's own form of it; nobody else looks inside.
         videos: After the pictures.
@@ -47,16 +45,9 @@ class Prepared:
 
     prompt: str = field(repr=False)
     pictures: tuple[Picture, ...]
-    prompt_sha256: str
     request_record: Mapping[str, Any]
     payload: Any = field(default=None, repr=False, compare=False)
     videos: tuple[Video, ...] = ()
-
-    @property
-    def request_sha256(self) -> str:
-        """Of the request's record as canonical JSON."""
-        text = json.dumps(self.request_record, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Judge(Protocol):
@@ -145,11 +136,10 @@ def prepare_question(
     payload: Any = None,
     videos: Sequence[Video] = (),
 ) -> Prepared:
-    """`Prepared` with its digests."""
+    """`Prepared` with the record of its request."""
     return Prepared(
         prompt=prompt,
         pictures=tuple(pictures),
-        prompt_sha256=hashlib.sha256(prompt.encode()).hexdigest(),
         request_record=describe_request(spec, prompt, pictures, videos),
         payload=payload,
         videos=tuple(videos),
