@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 from decimal import Decimal
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 
 from beholder.cli import main
 from beholder.protocols import parse_criteria
-from tests.fakes.runs import command, gis_reply, run
+from tests.fakes.runs import command, environment, gis_reply, run
 
 COMMANDS = [
     ["judge-run"], ["demo"], ["protocols", "list"], ["protocols", "show"], ["protocols", "check"],
@@ -27,6 +29,24 @@ def test_every_command_has_help_with_an_example(name: list[str]) -> None:
     done = CliRunner().invoke(main, [*name, "--help"])
     assert done.exit_code == 0
     assert f"Example: beholder {' '.join(name)}" in done.output
+
+
+@pytest.mark.parametrize("leaves", ["stdout", "stderr", "both"])
+def test_a_reader_that_leaves_changes_no_exit_code(leaves: str) -> None:
+    """Whoever reads the other of the two streams misses nothing."""
+    line = command("judge-run", "--tasks", "nowhere.jsonl", "--run-dir", "x", "--out-dir", "y", "--json")
+    reader, gone = os.pipe()
+    os.close(reader)
+    pipes = {name: gone if leaves in {name, "both"} else subprocess.PIPE for name in ("stdout", "stderr")}
+    try:
+        done = subprocess.run(line, env=environment(), check=False, encoding="utf-8", **pipes)
+    finally:
+        os.close(gone)
+    assert done.returncode == 2
+    if leaves == "stderr":
+        assert "nowhere.jsonl" in json.loads(done.stdout)["message"]
+    if leaves == "stdout":
+        assert done.stderr.startswith("Error: ")
 
 
 def test_one_reply_becomes_one_outcome() -> None:

@@ -73,7 +73,8 @@ def environment(**more: str) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith("BEHOLDER_") and not name.endswith("_API_KEY")
+        # Where Python does not buffer, what is written at the very end cannot fail.
+        if not name.startswith("BEHOLDER_") and not name.endswith("_API_KEY") and name != "PYTHONUNBUFFERED"
     }
     browsers = [str(one) for one in _playwright_folders() if one.is_dir()]
     if "HOME" in more and browsers:  # where Playwright puts the browser that it installs

@@ -44,6 +44,8 @@ class Commands(click.Group):
             if "--json" in sys.argv:
                 print_json({"error": "usage", "message": error.format_message(), "concerns": ""})
             raise
+        finally:
+            _let_readers_go()
 
 
 class Seconds(click.FloatRange):
@@ -137,12 +139,18 @@ def say(line: str) -> None:
 @contextlib.contextmanager
 def reader_may_leave() -> Iterator[None]:
     """Write to a pipe whose reader may be gone (`| head -1`): that ends neither a run nor its exit code."""
-    try:
+    with contextlib.suppress(BrokenPipeError):
         yield
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # What is still buffered goes nowhere, or Python would complain while closing.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    _let_readers_go()
+
+
+def _let_readers_go() -> None:
+    """What is buffered for a reader that is gone goes nowhere, or Python would end with its own exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def print_json(value: Any) -> None:
