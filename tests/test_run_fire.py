@@ -77,7 +77,9 @@ def test_there_is_exactly_one_retry_layer(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "o")[0]["reason"] == "unavailable"
 
 
-@pytest.mark.parametrize("connections", [1, 6, 50])
+@pytest.mark.parametrize(
+    "connections", [6, *(pytest.param(other, marks=pytest.mark.long) for other in (1, 50))]
+)
 def test_hangs_and_stalls_end_by_the_timeout(tmp_path: Path, connections: int) -> None:
     """A call that is never answered and one that stalls in its body are asked again; nothing deadlocks.
 

@@ -63,7 +63,7 @@ def test_files_that_change_places_are_another_submission(tmp_path: Path) -> None
         assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("change", ["changed", "added"])
+@pytest.mark.parametrize("change", ["changed", pytest.param("added", marks=pytest.mark.long)])
 def test_a_flat_pages_folder_of_assets_is_a_part_of_it(tmp_path: Path, change: str) -> None:
     """What a page draws on beside itself is listed; another picture, or the one it lacked, is judged anew."""
     gis_run(tmp_path, ["a"])
@@ -101,8 +101,7 @@ def test_a_flat_pages_folder_of_assets_is_a_part_of_it(tmp_path: Path, change: s
     "change",
     [
         "artifact",
-        "more tasks",
-        *(pytest.param(other, marks=pytest.mark.long) for other in ("text", "nothing")),
+        *(pytest.param(other, marks=pytest.mark.long) for other in ("text", "nothing", "more tasks")),
     ],
 )
 def test_after_a_change_the_rows_are_those_of_a_fresh_run(tmp_path: Path, change: str) -> None:
