@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Callable
 from typing import Any
+
+import psutil
 
 
 class CountingLoop(asyncio.SelectorEventLoop):
@@ -52,3 +55,20 @@ async def cancelled_at(step: int, task: asyncio.Task[Any], *more: int) -> bool:
     await asyncio.wait([task])
     loop.at.clear()
     return task.cancelled()
+
+
+async def all_reaped(before: set[psutil.Process]) -> None:
+    """Wait until the loop has learned of every child's end.
+
+    asyncio does not wait for a program whose start is cancelled twice; it would warn if its loop ended first.
+
+    Args:
+        before: Children that were there already.
+    """
+    async with asyncio.timeout(120):
+        while set(psutil.Process().children()) - before:  # noqa: ASYNC110 - the kernel ends them
+            await asyncio.sleep(0.05)
+    for thread in threading.enumerate():
+        if thread.name.startswith("asyncio-waitpid"):  # up to Python 3.11 they tell the loop
+            await asyncio.to_thread(thread.join, 60)
+    await asyncio.sleep(0)
