@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from beholder.evidence.slots import processors
+
 # Time is measured in benchmarks; on a busy machine a slow example is no wrong one. The examples are the same
 # each time, so that a change fails for what it changed; `--hypothesis-profile=search` draws others.
 settings.register_profile("search", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -15,6 +17,12 @@ settings.register_profile("steady", settings.get_profile("search"), derandomize=
 settings.load_profile("steady")
 
 SHARED = Path(os.environ.get("BEHOLDER_SHARED", Path(__file__).parents[2] / "shared"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than processors: tests wait for browsers, servers and clocks for a good part of their time."""
+    return processors() + 1
 
 
 # What changes where a request goes, or how wide and how coloured words are printed.

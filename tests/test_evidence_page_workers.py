@@ -79,6 +79,7 @@ def test_a_worker_that_is_ended_while_it_is_busy() -> None:
     assert "page_not_settled" not in codes(shown)
 
 
+@pytest.mark.long
 def test_a_worker_that_works_piece_by_piece() -> None:
     """A worker that is always at some piece of work, and changes nothing, leaves a page settled."""
     pieces = "(function f(){let s=0;for(let i=0;i<2e9;i++)s+=i;setTimeout(f)})()"

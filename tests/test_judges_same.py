@@ -150,6 +150,7 @@ def judge_line(folder: Path, out: str, *more: object) -> list[str]:
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_change_of_the_served_model_is_told(tmp_path: Path) -> None:
     """An alias answered by another model from the tenth call on: told by call, row, summary and report."""
     gis_run(tmp_path, ["a", "b", "c", "d"])

@@ -100,6 +100,7 @@ def test_hangs_and_stalls_end_by_the_timeout(tmp_path: Path, connections: int) -
     assert 2 <= calls["possibly_billed"] <= calls["retried"]
 
 
+@pytest.mark.long
 def test_a_late_answer_is_no_second_verdict(tmp_path: Path) -> None:
     """What arrives after the timeout is not counted; the attempt stands as possibly billed."""
     gis_run(tmp_path, ["a"])

@@ -144,10 +144,8 @@ def test_a_budget_never_waits_for_nothing() -> None:
     assert (caught.value.slug, caught.value.stops_run) == ("budget", True)
 
 
-@pytest.mark.parametrize(
-    "change",
-    ["artifact", *(pytest.param(other, marks=pytest.mark.long) for other in ("text", "retry", "nothing"))],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("change", ["artifact", "text", "retry", "nothing"])
 def test_a_dry_run_counts_what_the_real_run_then_asks(tmp_path: Path, change: str) -> None:
     """By the calls' identity, not by their place; and the out-dir stays as it is, file by file."""
     gis_run(tmp_path, ["a", "b"])

@@ -124,6 +124,7 @@ def test_after_a_change_the_rows_are_those_of_a_fresh_run(tmp_path: Path, change
     assert resumed.read_bytes() == fresh.read_bytes()
 
 
+@pytest.mark.long
 def test_only_unscored_repeats_are_asked_again_when_told(tmp_path: Path) -> None:
     """Bad replies, once retried with good ones, give the numbers of a run that was good from the start."""
     gis_run(tmp_path, ["a", "b"])
@@ -163,6 +164,7 @@ def test_an_interrupted_resume_keeps_the_scores_that_were_there(tmp_path: Path) 
     assert "evidence_policies_differ" not in {w["code"] for w in summary_of(tmp_path / "o")["warnings"]}
 
 
+@pytest.mark.long
 def test_a_stored_picture_that_is_gone_is_drawn_again(tmp_path: Path) -> None:
     """A new repeat does not fail for a file that was deleted from the out-dir."""
     gis_run(tmp_path, ["a"])
@@ -227,6 +229,7 @@ def test_a_file_in_the_out_dirs_place_is_said(tmp_path: Path) -> None:
     assert "choose a folder" in done.stderr
 
 
+@pytest.mark.long
 def test_one_model_and_several_do_not_share_an_out_dir(tmp_path: Path) -> None:
     """A joint run over a single one, and the reverse, would mix rows: both are refused."""
     gis_run(tmp_path, ["a"])

@@ -444,6 +444,7 @@ def test_a_file_that_is_no_workbook_is_told(tmp_path: Path) -> None:
     assert "No such file" in problems(tmp_path / "none.xlsx")[0]
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_rows_are_read_in_seconds(tmp_path: Path) -> None:
     """CSV and XLSX with headings of their own; two minutes are for slow machines, it takes three seconds."""
     import time as clock
