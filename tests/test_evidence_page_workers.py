@@ -59,6 +59,7 @@ def test_what_workers_do() -> None:
     assert "page_not_settled" in codes(late)
 
 
+@pytest.mark.long
 def test_a_worker_that_is_ended_while_it_is_busy() -> None:
     """A page that ends its worker in the middle of its work has settled: no answer is waited for."""
     body = (

@@ -117,6 +117,7 @@ def test_each_adapters_word_for_a_cut_reply_is_understood(adapter: str, tmp_path
     assert "truncated_after_criteria" in got[0]["flags"]
 
 
+@pytest.mark.long
 def test_runs_and_rescoring_agree(tmp_path: Path) -> None:
     """The twenty texts through a run with scripted replies, a run over HTTP and a re-scoring: equal rows."""
     names = [f"t{at:02}" for at in range(len(TEXTS))]

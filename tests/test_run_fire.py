@@ -154,6 +154,7 @@ def test_a_changed_served_model_is_flagged(tmp_path: Path) -> None:
     assert "served_models_differ" in {warning["code"] for warning in summary["warnings"]}
 
 
+@pytest.mark.long
 def test_resumed_and_retried_runs_give_the_numbers_of_a_straight_one(tmp_path: Path) -> None:
     """Four bad replies of 18: straight, resumed and repeated runs are byte for byte the same."""
     tasks = [f"t{n}" for n in range(6)]

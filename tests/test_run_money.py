@@ -44,6 +44,7 @@ def test_a_dry_run_of_a_finished_run_has_no_call_left(tmp_path: Path) -> None:
     assert (found["calls"], found["reused"]) == (2, 3)
 
 
+@pytest.mark.long
 def test_true_cost_holds_failed_calls_and_not_reused_ones(tmp_path: Path) -> None:
     """A reply that cannot be read was paid for; the second run costs nothing more."""
     gis_run(tmp_path, ["a"])

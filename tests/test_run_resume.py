@@ -35,6 +35,7 @@ def page_run(folder: Path) -> None:
     (root / "index.html").write_text("<h1>Map</h1><img src='map.png'>")
 
 
+@pytest.mark.long
 def test_a_changed_picture_beside_a_page_is_another_submission(tmp_path: Path) -> None:
     """The old verdict does not stand beside the new picture: it is asked again."""
     page_run(tmp_path)
@@ -48,6 +49,7 @@ def test_a_changed_picture_beside_a_page_is_another_submission(tmp_path: Path) -
     assert rows_of(tmp_path / "o")[0]["evidence"]["images"][0]["sha256"] != first
 
 
+@pytest.mark.long
 def test_files_that_change_places_are_another_submission(tmp_path: Path) -> None:
     """Two pictures of a page with each other's names: the same digests, another page."""
     page_run(tmp_path)
@@ -205,6 +207,7 @@ def test_results_are_never_written_among_submissions(tmp_path: Path, out: str) -
     assert (tmp_path / "run/a.png").is_file()
 
 
+@pytest.mark.long
 def test_force_archives_results_only(tmp_path: Path) -> None:
     """A folder that holds something else is left alone; a used out-dir is archived and asked anew."""
     gis_run(tmp_path, ["a"])
