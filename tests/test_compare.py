@@ -318,6 +318,7 @@ def test_out_dirs_are_called_by_model_or_by_path(tmp_path: Path) -> None:
         load_runs([one, tmp_path / "two" / ".." / "one"])
 
 
+@pytest.mark.long
 def test_the_command_compares_two_real_runs_and_refuses_other_texts(tmp_path: Path) -> None:
     """Exit 0 with flips first; other task texts under the same ids exit 2 and name the task."""
     script = tmp_path / "replies.jsonl"

@@ -183,6 +183,7 @@ async def replayed(folder: Path, page: str = PAGE) -> Shown:
 
 
 @pytest.mark.usefixtures("_browser")
+@pytest.mark.long
 def test_a_page_is_drawn_from_its_record_alone(tmp_path: Path) -> None:
     """Style, redirected picture, posted question and worker: the same bytes again, without a server."""
     first, asked = asyncio.run(recorded(tmp_path))

@@ -71,6 +71,7 @@ def test_each_vendors_shape_runs_to_a_score(tmp_path: Path, judge: str) -> None:
         assert all("sk-own" in str(request.headers) for request in server.requests)
 
 
+@pytest.mark.long
 def test_repeats_are_asked_each_and_never_again(tmp_path: Path) -> None:
     """Five repeats, five answers; the same command makes no call; seven repeats make two more."""
     gis_run(tmp_path, ["a"])

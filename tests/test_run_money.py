@@ -72,6 +72,7 @@ def test_an_unknown_price_is_unknown_and_never_0(tmp_path: Path) -> None:
     assert "--price IN,OUT" in refused.stderr
 
 
+@pytest.mark.long
 def test_a_limit_stops_before_it_is_exceeded_and_can_be_raised(tmp_path: Path) -> None:
     """Exit 1, what was paid is kept, unasked tasks say `budget`; a higher limit finishes the run."""
     gis_run(tmp_path, [f"t{n}" for n in range(8)])
