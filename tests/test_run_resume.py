@@ -65,7 +65,7 @@ def test_files_that_change_places_are_another_submission(tmp_path: Path) -> None
         assert len(server.requests) == 2
 
 
-@pytest.mark.parametrize("change", ["changed", pytest.param("added", marks=pytest.mark.long)])
+@pytest.mark.parametrize("change", ["changed", "added"])
 @pytest.mark.long
 def test_a_flat_pages_folder_of_assets_is_a_part_of_it(tmp_path: Path, change: str) -> None:
     """What a page draws on beside itself is listed; another picture, or the one it lacked, is judged anew."""

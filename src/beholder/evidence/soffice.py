@@ -39,6 +39,7 @@ GATHER_S = 0.02
 """What the first file waits for company, and again as long as there comes some."""
 
 MOST_GATHERS = 10
+"""So often at most, however many files still come."""
 
 DEADLINE_S = 60.0
 """CPU seconds for one file, which a busy machine does not shorten. The slowest honest ones take a third."""
